@@ -193,6 +193,24 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
     return (text, PrintedIssue.all(in: text))
   }
 
+  // MARK: - Lines
+
+  /// The failure is at the line of the clock that it is about.
+  @Test(arguments: [
+    ("testForgetsALocalClock", "local = TestClock()"),
+    ("testLosesContinuationWithALocalClock", "local = TestClock()"),
+    ("testForgetsTheProperty", "private let property = TestClock()"),
+  ])
+  func aFailureOfXCTestIsAtTheLineOfItsClock(_ test: String, clock: String) async throws {
+    let text = try await run(["AEarlierXCTests/testNothing", "StumblingXCTests/\(test)"])
+    let line = try #require(
+      clock.hasPrefix("private")
+        ? StumblingXCTests.line
+        : try SourceText(StumblingXCTests.file).line(of: [clock], inFunction: test))
+    #expect(text.contains("FirstHourXCTests.swift:\(line): error: "), "line \(line)\n\(text)")
+    #expect(text.lines(containing: " : failed - ").count == 1, "\(text)")
+  }
+
   // MARK: - Queues
 
   @Test(.disabled(if: isSanitized)) func aBlockedQueueHasLinesInTheDump() async throws {

@@ -47,6 +47,7 @@ extension TestClock {
   func admitCurrentTask(as name: String, at callSite: CallSite) -> Bool {
     let isOwn =
       scheduler.isRunningCurrentTask || scheduler.admitCurrentTask(among: virtualClock.users)
+    if scheduler.isProcessWide { scheduler.noteUse(at: origin) }
     if !isOwn { checkUseByOtherTest(name, at: callSite) }
     return isOwn
   }

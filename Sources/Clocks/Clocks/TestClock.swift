@@ -119,8 +119,12 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     self.scheduler = scheduler
     self.virtualClock = virtualClock
     if virtualClock !== scheduler.scope?.virtualClock {
-      scheduler.change { $0.clocks.add(virtualClock) }
+      scheduler.change { state in
+        virtualClock.origin = origin
+        state.clocks.add(virtualClock)
+      }
     }
+    if scheduler.isProcessWide, UnownedTask.currentID != nil { scheduler.noteUse(at: origin) }
     scheduler.addMaker(to: virtualClock.users)
     scheduler.recordIfAskedFor()
   }

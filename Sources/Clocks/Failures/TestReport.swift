@@ -4,8 +4,8 @@ import ClocksSupport
 struct TestReport: Sendable {
   /// Where the test made its first clock, or began the scope.
   let origin: CallSite
-  /// Makes the test fail. Called in a task of the test or within `runInTest`, unless the scope is explored.
-  let record: @Sendable (String) -> Void
+  /// Makes the test fail; `nil` if the failure is recorded at a place.
+  private let ownRecord: (@Sendable (String) -> Void)?
   /// Records failures on behalf of the test where none of its tasks runs; `nil` if the test is not known.
   private let context: TestContext?
 
@@ -14,12 +14,19 @@ struct TestReport: Sendable {
     at origin: CallSite, isTestKnown: Bool, record: (@Sendable (String) -> Void)? = nil
   ) {
     self.origin = origin
-    if let record {
-      self.record = { record($0.withCapabilityNote) }
-    } else {
-      self.record = { recordFailure($0, at: origin) }
-    }
+    ownRecord = record
     context = isTestKnown ? TestContext() : nil
+  }
+
+  /// Makes the test fail. Called in a task of the test or within `runInTest`, unless the scope is explored.
+  ///
+  /// - Parameter place: The place of the failure; by default `origin`.
+  func record(_ failure: String, at place: CallSite? = nil) {
+    if let ownRecord {
+      ownRecord(failure.withCapabilityNote)
+    } else {
+      recordFailure(failure, at: place ?? origin)
+    }
   }
 
   /// Runs `body` on behalf of the test, on the current thread, which belongs to the engine.

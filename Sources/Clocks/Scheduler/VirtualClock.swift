@@ -24,6 +24,8 @@ final class VirtualClock: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var isAwaited = false
 
   let users = ClockUsers()
+  /// Where the test made the clock; `nil` for the clock of a scope.
+  @exclusivity(unchecked) nonisolated(unsafe) var origin: CallSite?
   /// `nil` if the clock has the standard library's durations, and instants are not keys.
   let custom: (any CustomDurations)?
 

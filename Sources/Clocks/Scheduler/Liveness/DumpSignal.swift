@@ -34,8 +34,7 @@ enum DumpSignal {
   #endif
 
   static func text(of schedulers: [Scheduler]) -> String {
-    schedulers.sorted { "\($0.report.origin)" < "\($1.report.origin)" }.map { scheduler in
-      let place = scheduler.report.origin
+    schedulers.map { ($0, $0.place) }.sorted { "\($0.1)" < "\($1.1)" }.map { scheduler, place in
       let kind = scheduler.scope == nil ? "The test with the clock" : "The scope of virtual time"
       let origin =
         scheduler.scope?.options.testName.map { "of \($0)" }

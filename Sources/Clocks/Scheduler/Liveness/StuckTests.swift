@@ -140,7 +140,7 @@ extension Scheduler {
   }
 
   /// The current test of XCTest, if one of its tasks has made or used a clock and is not over.
-  fileprivate var currentXCTest: UInt64? {
+  var currentXCTest: UInt64? {
     guard let first = XCTestFailures.newestTaskAtStart else { return nil }
     let tasks = change { state in
       state.testLifetime.unfinished + (state.scope?.body.task.map { [$0.id] } ?? [])

@@ -86,11 +86,13 @@ enum Watchdog {
 
   /// Reports a failure in the scheduler's test, and then lets the test go on.
   private static func report(
-    _ failure: String, of scheduler: Scheduler, _ goOn: @escaping @Sendable () -> Void
+    _ failure: String, of scheduler: Scheduler, at place: CallSite? = nil,
+    _ goOn: @escaping @Sendable () -> Void
   ) {
+    let place = place ?? scheduler.place
     let description = failure.with(scheduler.dumpTasks()) + scheduler.explanation
     scheduler.report.runInTest {
-      scheduler.report.record(description)
+      scheduler.report.record(description, at: place)
       scheduler.noteReport()
       goOn()
     }
@@ -100,13 +102,14 @@ enum Watchdog {
     _ standstill: Standstill, of scheduler: Scheduler, after limit: Duration
   ) {
     let description = standstill.description(after: limit)
+    let place = standstill.sleeps.isEmpty ? scheduler.place : scheduler.placeOfSleep
     guard TestLibraries.isTestProcess, scheduler.isTestKnown else {
       // No failure is recorded: the test may be over while another test takes long, or a program waits without a
       // test.
-      return warn(description.with(scheduler.dumpTasks()), at: scheduler.report.origin)
+      return warn(description.with(scheduler.dumpTasks()), at: place)
     }
     let remedy = standstill.sleeps.isEmpty ? "" : "\n" + Standstill.sleepsEnd
-    report(description + remedy, of: scheduler) { scheduler.cancelAllSleeps() }
+    report(description + remedy, of: scheduler, at: place) { scheduler.cancelAllSleeps() }
   }
 }
 
