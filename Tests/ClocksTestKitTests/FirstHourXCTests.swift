@@ -193,6 +193,39 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
     return (text, PrintedIssue.all(in: text))
   }
 
+  // MARK: - One report for each test
+
+  @Test(arguments: [("theSameClock", 1), ("anotherClock", 2), ("aClockThatHasMovedSince", 2)])
+  func aForgottenAdvanceIsReportedOnceUnlessSomethingNewIsKnown(
+    _ example: String, reports: Int
+  ) async throws {
+    let (text, issues) = try await run(example: example)
+    #expect(issues.count == reports, "\(text)")
+    #expect(issues.allSatisfy { $0.text.contains("no task advances it") }, "\(text)")
+    #expect(text.contains("Test \(example)() failed after"), "\(text)")
+    #expect(!text.contains("error: The process ends"), "\(text)")
+  }
+
+  @Test func aLoopOfForgottenAdvancesEnds() async throws {
+    let (text, issues) = try await run(example: "endlessly")
+    #expect(issues.count == 1, "\(text)")
+    #expect(text.contains("error: The process ends"), "\(text)")
+  }
+
+  @Test func aForgottenAdvanceInXCTestIsReportedOnce() async throws {
+    let text = try await run(["StumblingXCTests/testForgetsTheSameClockAgainAndAgain"])
+    #expect(text.lines(containing: "error: StumblingXCTests").count == 1, "\(text)")
+    #expect(text.contains("Executed 1 test, with 1 failure"), "\(text)")
+  }
+
+  @Test func eachTestOfXCTestHasItsReport() async throws {
+    let text = try await run([
+      "StumblingXCTests/testForgetsTheProperty",
+      "StumblingXCTests/testForgetsTheSameClockAgainAndAgain",
+    ])
+    #expect(text.lines(containing: " : failed - ").count == 2, "\(text)")
+  }
+
   // MARK: - Lines
 
   /// The failure is at the line of the clock that it is about.

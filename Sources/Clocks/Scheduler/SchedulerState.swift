@@ -27,6 +27,7 @@ struct SchedulerState: ~Copyable {
   var isReported = false
   /// The value of `XCTestFailures.newestTaskAtStart` when `isReported` was set; `nil` if no XCTest test was known.
   var xcTestOfReport: UInt64?
+  var forgottenAdvances = ForgottenAdvances()
   /// The place of the clock that a test of XCTest has last made or used, and the test.
   var latestUse: (place: CallSite, xcTest: UInt64)?
   var order = Order() {

@@ -46,6 +46,7 @@ enum Watchdog {
     let isAnyRunning = Scheduler.isAnyRunning
     let all = Scheduler.all
     let schedulers = all.filter { $0.change { !$0.isAbandoned } }
+    var hasEndedSleeps = false
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
       if let goesOn = scheduler.scope?.options.goesOnWithout,
@@ -74,14 +75,23 @@ enum Watchdog {
         }
       }
       let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
+      let knowledge = scheduler.knowledgeOfAdvances
+      if case .endless = knowledge { continue }
+      // The first report has made the test fail, so it may end soon.
       if let standstill = scheduler.newStandstill(
-        after: limit, isAnyBusy: isAnyBusy, hasScope: hasScope,
+        after: knowledge == .known ? limit / 10 : limit, isAnyBusy: isAnyBusy, hasScope: hasScope,
         mayBeLost: scheduler.isTestKnown && !scheduler.wasReported)
       {
-        report(standstill, of: scheduler, after: limit)
+        hasEndedSleeps = true
+        if knowledge == .known {
+          scheduler.endSleepsAgain()
+        } else {
+          report(standstill, of: scheduler, after: limit)
+        }
       }
     }
-    StuckTests.check(all, after: limit)
+    // What the test does now is not known yet. If it sleeps again, that is found before the test counts as stuck.
+    if !hasEndedSleeps { StuckTests.check(all, after: limit) }
   }
 
   /// Reports a failure in the scheduler's test, and then lets the test go on.
@@ -103,6 +113,7 @@ enum Watchdog {
   ) {
     let description = standstill.description(after: limit)
     let place = standstill.sleeps.isEmpty ? scheduler.place : scheduler.placeOfSleep
+    scheduler.noteForgottenAdvance()
     guard TestLibraries.isTestProcess, scheduler.isTestKnown else {
       // No failure is recorded: the test may be over while another test takes long, or a program waits without a
       // test.
@@ -229,6 +240,15 @@ extension Scheduler {
       case .work: break
       }
     }
+  }
+
+  /// Ends the sleeps of a test that was reported because it does not advance the clocks.
+  ///
+  /// Nothing ends if the test is not known: the report was a warning.
+  func endSleepsAgain() {
+    guard TestLibraries.isTestProcess, isTestKnown else { return }
+    change { $0.forgottenAdvances.noteRepetition() }
+    report.runInTest { self.cancelAllSleeps() }
   }
 
   var scopeDescription: String {

@@ -1,0 +1,74 @@
+import ClocksSupport
+
+/// The forgotten advances of the current test that were reported.
+///
+/// The sleeps of such a test end, so the test may sleep again. Another report would say nothing new, unless the test
+/// sleeps on a clock that was made at another place, or on one whose time has moved since.
+struct ForgottenAdvances {
+  /// How often sleeps end without another report. A test that sleeps on and on then counts as stuck.
+  private static let mostRepetitions = 50
+
+  private struct Moment: Hashable {
+    let file: String
+    let line: UInt
+    let now: Duration
+
+    init(_ clock: VirtualClock) {
+      file = "\(clock.origin?.fileID ?? "")"
+      line = clock.origin?.line ?? 0
+      now = clock.now
+    }
+  }
+
+  /// The test to which `moments` belong.
+  private var test: UInt64?
+  private var moments: Set<Moment> = []
+  private var repetitions = 0
+
+  var isEmpty: Bool { moments.isEmpty }
+
+  enum Knowledge {
+    case new, known
+    /// The test sleeps on and on.
+    case endless
+  }
+
+  /// Returns whether it is known that the test does not advance these clocks, on which its tasks sleep. O(clocks).
+  func knowledge(of clocks: some Sequence<VirtualClock>, in test: UInt64) -> Knowledge {
+    guard test == self.test, clocks.allSatisfy({ moments.contains(Moment($0)) })
+    else { return .new }
+    return repetitions < Self.mostRepetitions ? .known : .endless
+  }
+
+  /// Notes a report about these clocks.
+  mutating func note(_ clocks: some Sequence<VirtualClock>, in test: UInt64) {
+    if test != self.test { (self.test, moments, repetitions) = (test, [], 0) }
+    moments.formUnion(clocks.map(Moment.init))
+  }
+
+  /// Notes that sleeps end without a report.
+  mutating func noteRepetition() { repetitions += 1 }
+}
+
+extension Scheduler {
+  /// The test to which forgotten advances belong; `.max` while the test is not known.
+  private var testOfAdvances: UInt64 {
+    isTestKnown ? isProcessWide ? currentXCTest ?? 0 : 0 : .max
+  }
+
+  /// Whether it was reported that the test does not advance the clocks on which its tasks sleep.
+  var knowledgeOfAdvances: ForgottenAdvances.Knowledge {
+    guard change({ !$0.forgottenAdvances.isEmpty }) else { return .new }
+    let test = testOfAdvances
+    return change { state in
+      let clocks = state.virtualClocks.filter(\.hasSleeps)
+      return clocks.isEmpty ? .new : state.forgottenAdvances.knowledge(of: clocks, in: test)
+    }
+  }
+
+  /// Notes that it is about to be reported that the test does not advance the clocks on which its tasks sleep.
+  func noteForgottenAdvance() {
+    let test = testOfAdvances
+    change { $0.forgottenAdvances.note($0.virtualClocks.filter(\.hasSleeps), in: test) }
+  }
+}
