@@ -244,6 +244,38 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
     #expect(text.lines(containing: " : failed - ").count == 1, "\(text)")
   }
 
+  // MARK: - Blocked jobs
+
+  @Test(arguments: [
+    (
+      "blocksTheMainThread",
+      "The job holds the main thread, so no other code of the main actor runs;"
+    ),
+    (
+      "blocksTheMainThreadItself",
+      "The job holds the main thread, so no other code of the main actor runs;"
+    ),
+    ("awaitsABlockedJob", "The test goes on without the job;"),
+  ])
+  func theReportOfABlockedJobSaysHowTheTestEnds(_ example: String, part: String) async throws {
+    let (text, issues) = try await run(example: example)
+    #expect(issues.count == 1, "\(text)")
+    #expect(issues.first?.text.contains(part) == true, "\(text)")
+    #expect(
+      issues.first?.text.contains("the process ends when no other test can run.") == true, "\(text)"
+    )
+    #expect(text.contains("error: The process ends with exit code 1"), "\(text)")
+  }
+
+  @Test func theReportOfABlockedJobSaysThatTheTestIsLeft() async throws {
+    let (text, issues) = try await run(example: "blocksInTheTrait")
+    #expect(
+      issues.first?.text.contains("if the test cannot end without it, the other tests run on.")
+        == true, "\(text)")
+    #expect(!text.contains("error: The process ends"), "\(text)")
+    #expect(text.contains("Test blocksInTheTrait() failed after"), "\(text)")
+  }
+
   // MARK: - Queues
 
   @Test(.disabled(if: isSanitized)) func aBlockedQueueHasLinesInTheDump() async throws {

@@ -41,7 +41,15 @@ struct Idleness: ~Copyable {
   private var newestThreadNumber = 0
 
   /// Counts the externally started jobs that run. While there are any, the scheduler starts no job.
-  private(set) var externallyStartedJobs = 0
+  private(set) var externallyStartedJobs = 0 {
+    didSet { if externallyStartedJobs == 0 { isAnyExternalJobOnMain = false } }
+  }
+  private var isAnyExternalJobOnMain = false
+
+  /// Whether the running job is known to hold the main thread.
+  var isRunningOnMain: Bool {
+    if case .acting = thread { isActingOnMain } else { isAnyExternalJobOnMain }
+  }
 
   /// Counts the absences that were found and are not reported yet. The test must not end before they are.
   private(set) var unreportedAbsences = 0
@@ -106,7 +114,10 @@ struct Idleness: ~Copyable {
   /// Counts the externally started jobs that were abandoned. Their ends change nothing.
   private var abandonedExternalJobs = 0
 
-  mutating func externallyStartedJobsBegan(_ count: Int = 1) { externallyStartedJobs += count }
+  mutating func externallyStartedJobsBegan(_ count: Int = 1, isOnMain: Bool = false) {
+    externallyStartedJobs += count
+    if isOnMain { isAnyExternalJobOnMain = true }
+  }
 
   mutating func externallyStartedJobEnded() {
     if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }

@@ -215,10 +215,11 @@ extension Scheduler {
   func waitForCurrentJob() {
     if let context = ThreadContext.current {
       context.pointee.ownersAwaitingEnd.append(self)
-      change { $0.idleness.externallyStartedJobsBegan() }
+      let isOnMain = RuntimeHooks.isOnMainQueue
+      change { $0.idleness.externallyStartedJobsBegan(isOnMain: isOnMain) }
     } else if RuntimeHooks.isOnMainQueue {
       // The job began before the hooks were installed. It ends before the main thread runs its next job.
-      change { $0.idleness.externallyStartedJobsBegan() }
+      change { $0.idleness.externallyStartedJobsBegan(isOnMain: true) }
       RuntimeHooks.startThread(on: .main) {
         if let job = self.externallyStartedJobEnded(on: .main) { UnownedJobs.submit(job) }
       }

@@ -25,7 +25,8 @@ enum Reports {
     test waits for it. A test's tasks run one at a time, so a job that blocks its thread (by a \
     semaphore, a lock, a synchronous wait) until another task has run waits forever: await the other task \
     instead. Or the job runs a loop that never suspends. `while true { try? await clock.sleep(…) }` becomes \
-    such a loop when its task is cancelled: write `try`. The test goes on without the job.
+    such a loop when its task is cancelled: write `try`. The test goes on without the job; if the test cannot end without it, \
+    the process ends when no other test can run.
     """
 
   static let blockedInScope = blocked + "\nIt is 3.0 seconds. Pending sleeps: none"

@@ -134,7 +134,9 @@ extension Scheduler {
       let found = state.activity.findBlockage(
         after: limit, state.idleness, othersWait: othersWait)
       if let found {
-        return Blockage(task: found.task, number: found.number, waiting: waiting)
+        return Blockage(
+          task: found.task, number: found.number, waiting: waiting,
+          isOnMain: state.idleness.isRunningOnMain, isTestLeft: scope?.isLeft != nil)
       }
       // The process-wide owner also counts jobs that are no part of the test.
       guard !othersWait, !isProcessWide || state.activity.running != nil else { return nil }

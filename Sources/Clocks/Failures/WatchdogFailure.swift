@@ -1,0 +1,124 @@
+/// A job that has held its thread for longer than the limit.
+struct Blockage: Sendable {
+  /// The job's task; 0 if it is not known.
+  var task: UInt64
+  var number: UInt64
+  /// The number of ready jobs; `nil` if nothing in the test waits for the job.
+  var waiting: Int?
+  /// Whether the job is known to hold the main thread.
+  var isOnMain = false
+  /// Whether the test is abandoned if it cannot end, so that the other tests run on.
+  var isTestLeft = false
+
+  func description(after limit: Duration) -> String {
+    let job = task == 0 ? "A job" : "A job of task #\(task)"
+    guard let waiting else {
+      return """
+        \(job) has held its thread for more than \(limit) of real time, and nothing else happens in the \
+        test. Either the thread is blocked (by a semaphore, a lock, a synchronous wait), or it runs a loop that never \
+        suspends; virtual time does not move meanwhile. Await what it waits for. If it is real work that \
+        takes so long, allow more with CLOCKS_BLOCKED_AFTER.
+
+        """
+    }
+    let ready =
+      waiting == 0 ? "" : waiting == 1 ? ": 1 job is ready" : ": \(waiting) jobs are ready"
+    return """
+      \(job) has held its thread for more than \(limit) of real time, and the rest of the test waits \
+      for it\(ready). A test's tasks run one at a time, so a job that blocks its thread (by a \
+      semaphore, a lock, a synchronous wait) until another task has run waits forever: await the other \
+      task instead. Or the job runs a loop that never suspends. `while true { try? await clock.sleep(…) }` \
+      becomes such a loop when its task is cancelled: write `try`. \(ending)
+
+      """
+  }
+}
+
+extension Blockage {
+  /// How the test goes on.
+  private var ending: String {
+    let processEnds = "the process ends when no other test can run."
+    if isOnMain {
+      return """
+        The job holds the main thread, so no other code of the main actor runs; if the test cannot end without \
+        that, \(processEnds)
+        """
+    }
+    return """
+      The test goes on without the job; if the test cannot end without it, \
+      \(isTestLeft ? "the other tests run on." : processEnds)
+      """
+  }
+}
+
+/// External work that has not come back for longer than the limit.
+struct Absence: Sendable {
+  var tasks: [UInt64]
+  /// The labels of queues, and of what else counts as blocks.
+  var queues: [String] = []
+
+  /// Why a test in a suite that was not written for virtual time may behave differently.
+  var reason: String {
+    let others = Set([BlockQueue.thread, .parallelJob].map(\.label))
+    let names = Set(queues).subtracting(others).sorted().map { "\"\($0)\"" }
+    var work = others.intersection(queues).sorted()
+    if !names.isEmpty { work.append("work on the queue \(names.joined(separator: ", "))") }
+    if work.isEmpty { work = ["a task on an executor"] }
+    let goes = work.count == 1 ? "goes" : "go"
+    return "time passes while \(work.joined(separator: " and ")) \(goes) on, which may be real work"
+  }
+
+  func description(after limit: Duration) -> String {
+    (tasks.isEmpty ? "" : ofTasks(after: limit)) + (queues.isEmpty ? "" : ofWork(after: limit))
+  }
+
+  private func ofWork(after limit: Duration) -> String {
+    let names = Set(queues).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+    return """
+      The test has waited for \(limit) of real time for work that it has submitted to \
+      \(Set(queues).count == 1 ? "a dispatch queue" : "dispatch queues") and that has not ended: \
+      \(names). Either the queue is suspended, or it is busy for another test, or the work blocks its \
+      thread. Work that waits for time to move never ends, because time waits for the work. Run work \
+      that lasts as long as the test on a thread of its own. The test goes on without waiting for it.
+
+      """
+  }
+
+  private func ofTasks(after limit: Duration) -> String {
+    let names = tasks.map { "#\($0)" }.joined(separator: ", ")
+    return """
+      The test has waited for \(limit) of real time for \(tasks.count == 1 ? "a task" : "tasks") \
+      that an actor or an executor has not run to the end: \(names). Either the actor is busy \
+      for another test, or a thread of the executor is blocked, or the executor runs its jobs only on \
+      demand: then let it run them before the test awaits an advance. The test goes on without waiting for \
+      \(tasks.count == 1 ? "it" : "them").
+
+      """
+  }
+}
+
+/// Sleeps on clocks that no task advances, or a lost wake-up, in a test in which nothing else happens.
+struct Standstill: Sendable {
+  /// For each clock on which a task sleeps, a function that lists the clock's sleeps. Called without a lock.
+  var sleeps: [@Sendable () -> [String]]
+
+  /// Added to the description if the test is known, and can end.
+  static let sleepsEnd = "They throw a CancellationError now, so that the test can end."
+
+  func description(after limit: Duration) -> String {
+    sleeps.isEmpty
+      ? """
+      Nothing has happened in the process for \(limit) of real time, and the test is not over. Its tasks wait for \
+      each other, or for a wake-up that was lost, such as a continuation that no code resumes. If it is real work \
+      that takes so long, allow more with CLOCKS_BLOCKED_AFTER.
+
+      """
+      : """
+      Nothing has happened in the test for \(limit) of real time, tasks sleep on one of its clocks, and \
+      no task advances it: call `await clock.advance(by:)`, before the test awaits the result; \
+      or let time move by itself, with `withVirtualTime`.
+      Pending sleeps:
+      \(sleeps.flatMap { $0() }.listed)
+      """
+  }
+}
