@@ -61,8 +61,7 @@ func withNotesOnFailures(
 
 /// Returns whether the text of an error mentions a timeout. Any module may define such errors.
 private func isTimeout(_ error: any Error) -> Bool {
-  let text = "\(type(of: error)) \(error)".lowercased()
-  return ["timeout", "timed out", "timedout", "deadline"].contains(where: text.contains)
+  "\(type(of: error)) \(error)".mentionsTimeout
 }
 
 /// Returns whether an error that a test throws is a failure that has not been recorded yet.

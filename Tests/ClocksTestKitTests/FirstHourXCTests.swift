@@ -244,6 +244,34 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
     #expect(text.lines(containing: " : failed - ").count == 1, "\(text)")
   }
 
+  // MARK: - Notes
+
+  @Test(arguments: [
+    ("testSleepsAsLongAsTheCode", "1 sleep ends at this very instant, and has not woken yet:"),
+    ("testSkipsAWait", "Time jumped 30.0 seconds, to 30.0 seconds, while task #"),
+    (
+      "testSleepsInRealTimeBesideAClock",
+      "there is 1 task asleep on one of the runtime's real clocks"
+    ),
+    ("testWokenTogether", "1 sleep ends at this very instant, and has not woken yet:"),
+  ])
+  func aFailedAssertionHasANote(_ test: String, note: String) async throws {
+    let text = try await run(["StumblingXCTests/\(test)"])
+    let line = try #require(
+      try SourceText(StumblingXCTests.file).line(of: ["XCTAssert"], inFunction: test))
+    let notes = text.lines(containing: ": note: StumblingXCTests.\(test) : ")
+    #expect(notes.count == 1, "\(text)")
+    #expect(notes.first?.contains("FirstHourXCTests.swift:\(line): note: ") == true, "\(text)")
+    #expect(notes.first?.contains(note) == true, "\(text)")
+    #expect(!text.contains("@Test(.virtualTime)"), "\(text)")
+  }
+
+  @Test func anAssertionWithoutAReasonHasNoNote() async throws {
+    let text = try await run(["StumblingXCTests/testFailsWithoutAnyReasonToGive"])
+    #expect(text.lines(containing: "error: StumblingXCTests").count == 3, "\(text)")
+    #expect(!text.contains(": note: "), "\(text)")
+  }
+
   // MARK: - Blocked jobs
 
   @Test(arguments: [

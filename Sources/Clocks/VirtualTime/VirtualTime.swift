@@ -231,10 +231,7 @@ extension VirtualTime: CustomDebugStringConvertible {
   ///
   /// - Parameter isTimeout: Whether the failure is a timeout.
   package func noteOnFailure(afterTimeout isTimeout: Bool) -> String? {
-    if let note = noteOnSkippedWait(afterTimeout: isTimeout) { return note }
-    // The test may expect that sleeps which end at this instant have woken.
-    let lines = scheduler.change { $0.scope?.virtualClock.dueLines }?() ?? []
-    return lines.isEmpty ? nil : ScopeNote.dueSleeps(lines)
+    scheduler.noteOnFailure(afterTimeout: isTimeout)
   }
 
   /// See `Scheduler.noteOnSkippedWait(afterTimeout:)`.

@@ -83,8 +83,10 @@ enum RealSleeps {
   /// The owner's tasks that sleep, for example `task #12 for 0.9 seconds more`, in the order of their creation. O(sleeps).
   static func lines(of owner: TaskOwner) -> [String] {
     let now = RealTime(in: .zero)
+    // The process-wide owner owns tasks of earlier tests, too.
+    let first = XCTestFailures.newestTaskAtStart ?? 0
     let tasks = lock.withLock { sleeps }.filter {
-      $0.task != 0 && TaskOwnership.shared.owner(of: $0.task) === owner && $0.isUnderWay(at: now)
+      $0.task > first && TaskOwnership.shared.owner(of: $0.task) === owner && $0.isUnderWay(at: now)
     }
     return tasks.sorted { $0.task < $1.task }.compactMap { sleep in
       guard let left = sleep.end.nanosecondsLeft, left > 0 else { return nil }
@@ -99,7 +101,9 @@ enum RealSleeps {
     there \(lines.count == 1 ? "is 1 task" : "are \(lines.count) tasks") asleep on one of the runtime's \
     real clocks, which was not injected:
     \(lines.listed)
-    Inject this clock there, or use `@Test(.virtualTime)`, where nothing needs to be injected.
+    Inject this clock there, or use \
+    `\(TestLibraries.isXCTestRunning ? "withVirtualTime" : "@Test(.virtualTime)")`, where nothing needs to be \
+    injected.
     """
   }
 }

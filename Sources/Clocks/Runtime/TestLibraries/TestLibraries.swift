@@ -256,7 +256,9 @@ enum XCTest {
   /// Calls `XCTFail(_:file:line:)`. Returns whether it was found.
   static func fail(_ message: String, at callSite: CallSite) -> Bool {
     guard let fail else { return false }
-    fail.as(Fail.self).call(message, callSite.filePath, callSite.line)
+    XCTestFailures.withOwnFailure(message) {
+      fail.as(Fail.self).call(message, callSite.filePath, callSite.line)
+    }
     return true
   }
 }

@@ -14,8 +14,43 @@ enum XCTestFailures {
   nonisolated(unsafe) private static var newestTask: UInt64 = 0
   nonisolated(unsafe) private static var starts = 0
 
-  /// Begins to observe the starts of tests, if XCTest runs.
-  static func observeStarts() { if TestLibraries.isXCTestRunning { _ = isObserved } }
+  /// Returns a note that may explain a failure with this text; `nil` if there is none.
+  typealias Note = @Sendable (_ text: String) -> String?
+
+  nonisolated(unsafe) private static var noteOnFailure: Note?
+  /// The texts of the failures that this package is recording, which need no note.
+  nonisolated(unsafe) private static var ownFailures: [String] = []
+
+  /// Begins to observe the starts of tests and their failures, if XCTest runs.
+  ///
+  /// Called when the first clock or scope is made. So XCTest has no observer of this package in a process that makes
+  /// none.
+  static func observe(noteOnFailure note: @escaping Note) {
+    guard TestLibraries.isXCTestRunning else { return }
+    lock.withLock { noteOnFailure = note }
+    _ = isObserved
+  }
+
+  /// Records a failure of this package, by a call of XCTest.
+  static func withOwnFailure(_ text: String, _ record: () -> Void) {
+    lock.withLock { ownFailures.append(text) }
+    record()
+    lock.withLock { ownFailures.firstIndex(of: text).map { _ = ownFailures.remove(at: $0) } }
+  }
+
+  /// Writes a note on a failure that XCTest records on this thread, if there is one.
+  ///
+  /// The text of a failure cannot be changed. The note has the failure's place and test, because XCTest calls its
+  /// observers in any order, so that it may write the failure before or after the note.
+  fileprivate static func writeNote(on text: String, _ file: String, _ line: Int, _ test: AnyObject)
+  {
+    let (find, isOwn) = lock.withLock {
+      (noteOnFailure, ownFailures.contains(where: text.hasSuffix))
+    }
+    guard !isOwn, let note = find?(text) else { return }
+    let name = XCTestInvocation.shortName(of: test).map { "\($0) : " } ?? ""
+    Terminal.writeLine("\(file):\(line): note: \(name)\(note)")
+  }
 
   /// Begins to count tests, at load. Returns whether that is possible.
   static func countStarts() -> Bool { isObserved }
@@ -102,6 +137,7 @@ enum XCTestFailures {
       atLine line: Int
     ) {
       XCTestFailures.lock.withLock { XCTestFailures.listener }?(description, file ?? "", line)
+      XCTestFailures.writeNote(on: description, file ?? "<unknown>", line, testCase)
       XCTestFailures.suite?.didFail("\(file ?? ""):\(line): \(description)")
     }
 

@@ -48,8 +48,13 @@ enum XCTestInvocation {
   /// Returns the name of a test, for example `ShopTests.CartTests/testTotal`.
   static func name(of testCase: AnyObject) -> String {
     let type = String(reflecting: type(of: testCase))
-    let name = SwiftFunction(name!, of: testCase).as(Getter.self).call()
+    let name = shortName(of: testCase) ?? ""
     return "\(type)/\(name.split(separator: ".").last ?? "")"
+  }
+
+  /// Returns the name of a test as XCTest writes it, for example `CartTests.testTotal`; `nil` if it is not known.
+  static func shortName(of testCase: AnyObject) -> String? {
+    name.map { SwiftFunction($0, of: testCase).as(Getter.self).call() }
   }
 
   /// Replaces the method in the class of a test case. O(size of the class).

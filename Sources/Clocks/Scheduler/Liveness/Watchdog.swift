@@ -10,7 +10,7 @@ enum Watchdog {
 
   private static let hasStarted: Void = {
     let limit = Environment.blockedAfter
-    XCTestFailures.observeStarts()
+    XCTestFailures.observe(noteOnFailure: Scheduler.noteOnXCTestFailure)
     // The interval is short, so that a report comes soon after the limit that its text states.
     let interval = limit.seconds / 40
     scheduleNextCheck(limit, every: .seconds(checksOften ? min(interval, 0.25) : interval))

@@ -54,11 +54,15 @@ struct SkippedExternalWait {
   /// Notes a run of a task whose first slot is that of another task.
   @inline(never)
   private mutating func noteRun(of task: UInt64, at now: Duration) {
-    let slots = Self.slots(of: task)
-    let slot =
-      slots.first { lastRuns[$0].task == task || lastRuns[$0].task == 0 }
-      ?? slots.min { lastRuns[$0].time < lastRuns[$1].time }!
-    lastRuns[slot] = LastRun(task: task, time: now)
+    var chosen = Self.slot(of: task)
+    for slot in Self.slots(of: task) {
+      if lastRuns[slot].task == task || lastRuns[slot].task == 0 {
+        chosen = slot
+        break
+      }
+      if lastRuns[slot].time.attoseconds < lastRuns[chosen].time.attoseconds { chosen = slot }
+    }
+    lastRuns[chosen] = LastRun(task: task, time: now)
   }
 
   @_transparent
@@ -104,38 +108,5 @@ struct SkippedExternalWait {
   private struct LastRun {
     var task: UInt64 = 0
     var time = Duration.zero
-  }
-}
-
-extension Scheduler {
-  /// Returns a note for a failure of the test if time may have jumped during external work; else `nil`.
-  ///
-  /// - Parameter isTimeout: Whether the failure is a timeout. If so, it suffices that a task waits for a continuation
-  ///   since before the jump, or has done so until it was cancelled. Otherwise the skipped external wait must be
-  ///   certain.
-  func noteOnSkippedWait(afterTimeout isTimeout: Bool) -> String? {
-    if let found = change({ $0.scope?.skippedWait?.first }) {
-      return ScopeNote.skippedWait(found.label, slept: found.jump.length, to: found.jump.end)
-    }
-    return isTimeout ? noteOnPossiblySkippedWait : nil
-  }
-
-  /// A note for a timeout of the test if time may have jumped during external work; `nil` if it has not, or if that is
-  /// certain.
-  var noteOnPossiblySkippedWait: String? {
-    guard change({ $0.scope?.skippedWait?.first }) == nil else { return nil }
-    let waiting = dumpTasks().entries.filter {
-      $0.sleep == nil && $0.task.state == .suspended && $0.task.dependency == .continuation
-    }.map(\.task)
-    let skipped = change { state -> [SkippedExternalWait.SkippedTask] in
-      guard let work = state.scope?.skippedWait else { return [] }
-      return work.cancelled
-        + waiting.compactMap { task in
-          work.jump(over: task.id).map { .init(task: task.id, name: task.name, jump: $0) }
-        }
-    }
-    guard let longest = skipped.map(\.jump).max(by: { $0.length < $1.length }) else { return nil }
-    return ScopeNote.possiblySkippedWait(
-      skipped.map(\.label), slept: longest.length, to: longest.end)
   }
 }
