@@ -88,6 +88,12 @@ import Testing
         environment: ["CLOCKS_TRACE": "/dev/null/x", "CLOCKS_TESTS_TRACE_SAMPLES": "1"])
       return child.standardOutput
     },
+    "CLOCKS_TRACE: no timeline was written …": {
+      let child = try await ChildProcess.runTests(
+        "ClocksTests.UntracedXCTests", library: "xctest", environment: ["CLOCKS_TRACE": "/tmp/none"]
+      )
+      return child.standardOutput
+    },
     "Time jumped …, while task #… waited for work outside the scope …": inVirtualTime {
       let fetch = Task { await answerFromElsewhere() }
       try await Task.sleep(for: .seconds(30))

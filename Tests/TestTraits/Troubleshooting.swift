@@ -51,6 +51,7 @@ public enum Troubleshooting {
     "… or to be given a clock", "… but the task was cancelled …",
     "The sequence does not do what the diagram says …", "… does not understand the diagram …",
     "Expected an element within …", "CLOCKS_TRACE: cannot write …",
+    "CLOCKS_TRACE: no timeline was written …",
     "Time jumped …, while task #… waited for work outside the scope …",
     "Time jumped …, because nothing of the test could run …",
     "… at this very instant, and … not woken yet …",
