@@ -163,11 +163,11 @@ guarantee(
 guarantee(
     "A sleep is resumed exactly once, and cancellation ends it immediately",
     "TestClockTests|SemanticsTests|SchedulerTests|SleepQueueTests",
-    ("TestClock.newSleep", "try UnownedTask.checkCancellation()", ""),
-    ("Scheduler.sleep", "self.cancel(sleep, at: &place)", "_ = sleep"),
+    ("TestClock.newSleep", "try task.checkCancellation()", ""),
+    ("Scheduler.sleep", "self.cancel(sleep, on: virtualClock, at: &place)", "_ = sleep"),
     ("Scheduler.begin", "if place.isCancelled { return .cancelled }", ""),
     ("SleepQueue.cancel", "slots[Int(token.slot)].number == token.number, ", ""),
-    ("Scheduler.cancelAllSleeps", "sleeper.resume(throwing: CancellationError())", "_ = sleeper"),
+    ("Scheduler.cancelAllSleeps", "sleeper.cancel()", "_ = sleeper"),
 )
 guarantee(
     "A sleep until now does not wait, and arrivals are told",

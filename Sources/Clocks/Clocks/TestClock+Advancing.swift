@@ -175,8 +175,9 @@ extension TestClock {
       recordNegative(duration, at: callSite)
       return nil
     }
-    let isOwn = admitCurrentTask(as: "TestClock.advance(by:)", at: callSite)
-    if !isOnActor, scheduler.movesTimeInJob(of: virtualClock, by: given) { return nil }
+    let taskID = UnownedTask.currentID ?? 0
+    let isOwn = admitCurrentTask(taskID, as: "TestClock.advance(by:)", at: callSite)
+    if !isOnActor, scheduler.movesTime(of: virtualClock, by: given, inJobOf: taskID) { return nil }
     return Advance(virtualClock, isOwn: isOwn, .duration(given))
   }
 
@@ -303,9 +304,12 @@ package enum FollowOutcome: Sendable {
 }
 
 extension Scheduler {
-  /// Moves a clock's time in a job of the current task, if nothing can run or wake before. Returns whether it does.
-  fileprivate func movesTimeInJob(of virtualClock: VirtualClock, by duration: Duration) -> Bool {
-    guard usesFastWay, isRunningCurrentTask else { return false }
+  /// Moves a clock's time in a job of `task`, the current one, if nothing can run or wake before. Returns whether it
+  /// does.
+  fileprivate func movesTime(
+    of virtualClock: VirtualClock, by duration: Duration, inJobOf task: UInt64
+  ) -> Bool {
+    guard usesFastWay, isRunning(task) else { return false }
     return changeWithoutThread { $0.moveTimeInJob(of: virtualClock, by: duration) }
   }
 }

@@ -23,8 +23,10 @@ extension TestClock {
     // A task on an actor leaves the actor before it is suspended, as on other clocks. `Scheduler.sleep` alone
     // would not leave it.
     let actor = #isolation
-    if case nil = actor, scheduler.usesFastWay { return try await scheduler.sleep(sleep) }
-    try await scheduler.sleepOnNoActor(sleep)
+    if case nil = actor, scheduler.usesFastWay {
+      return try await scheduler.sleep(sleep, on: virtualClock)
+    }
+    try await scheduler.sleepOnNoActor(sleep, on: virtualClock)
   }
 
   /// This function is synchronous: an asynchronous one would keep copies of generic values in the task's memory.
@@ -33,20 +35,26 @@ extension TestClock {
   #endif
   @inline(never)
   private func newSleep(until deadline: Instant, tolerance: Duration?) throws -> ClockSleep {
-    try UnownedTask.checkCancellation()
+    let task = UnownedTask.current
+    try task.checkCancellation()
+    let taskID = task?.id ?? 0
     return ClockSleep(
-      virtualClock: virtualClock, deadline: virtualClock.key(for: deadline.offset),
+      taskID: taskID, deadline: virtualClock.key(for: deadline.offset),
       tolerance: tolerance.map { virtualClock.key(for: $0) },
-      isOwn: admitCurrentTask(as: "TestClock.sleep(until:)", at: origin))
+      isOwn: admitCurrentTask(taskID, as: "TestClock.sleep(until:)", at: origin))
   }
 
   /// Adopts the current task if it is unowned, and returns whether the clock's scheduler owns it.
   ///
   /// If another test owns the task, a failure of the running test is recorded.
+  ///
+  /// - Parameter id: The current task's id.
   @inline(__always)
-  func admitCurrentTask(as name: String, at callSite: CallSite) -> Bool {
+  func admitCurrentTask(
+    _ id: UInt64 = UnownedTask.currentID ?? 0, as name: String, at callSite: CallSite
+  ) -> Bool {
     let isOwn =
-      scheduler.isRunningCurrentTask || scheduler.admitCurrentTask(among: virtualClock.users)
+      scheduler.isRunning(id) || scheduler.admitCurrentTask(among: virtualClock.users)
     if scheduler.isProcessWide { scheduler.noteUse(at: origin) }
     if !isOwn { checkUseByOtherTest(name, at: callSite) }
     return isOwn

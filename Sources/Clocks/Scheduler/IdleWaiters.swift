@@ -134,10 +134,14 @@ struct WaiterQueue: ~Copyable {
 
   /// Removes a waiter of the queue. O(1) if it is the first, else O(n).
   mutating func remove(_ waiter: IdleWaiter) {
-    let before = first === waiter ? nil : all.first { $0.next === waiter }
-    if let before { before.next = waiter.next } else { first = waiter.next }
-    if last === waiter { last = before }
-    waiter.next = nil
+    let next = waiter.next.take()
+    if first === waiter {
+      first = next
+    } else {
+      let before = all.first { $0.next === waiter }
+      before?.next = next
+      if last === waiter { last = before }
+    }
   }
 }
 
@@ -201,17 +205,27 @@ extension Scheduler {
   }
 
   /// Ends a sleep with an error. `isOwn` says whether the scheduler owns the sleeping task.
-  func resume(
-    _ sleeper: UnsafeContinuation<Void, any Error>, isOwn: Bool, throwing error: any Error
-  ) {
+  func cancel(_ sleeper: UnsafeContinuation<Void, any Error>, isOwn: Bool) {
     if isOwn { willResume(UnownedTask(sleeper)) }
     // On a thread that runs for the scheduler, `isWaking` saves the hook from looking up the task's owner.
     let context = isOwn ? ThreadContext.current : nil
     guard let context, context.pointee.owner === self, !context.pointee.isWaking else {
-      return sleeper.resume(throwing: error)
+      return sleeper.cancel()
     }
     context.pointee.isWaking = true
-    sleeper.resume(throwing: error)
+    sleeper.cancel()
     context.pointee.isWaking = false
+  }
+}
+
+extension UnsafeContinuation<Void, any Error> {
+  /// Resumes the task, which throws a `CancellationError`.
+  ///
+  /// `resume(throwing:)` is generic in the type of the error. With the type `any Error`, it would put the error, which
+  /// is in a box, into another box.
+  @_transparent
+  func cancel() {
+    unsafeBitCast(self, to: UnsafeContinuation<Void, CancellationError>.self)
+      .resume(throwing: CancellationError())
   }
 }

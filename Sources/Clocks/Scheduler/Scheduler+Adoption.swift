@@ -119,12 +119,14 @@ extension Scheduler {
   }
 
   /// Whether the scheduler has started the job that the current task runs, so that it owns the task.
+  ///
+  /// - Parameter id: The current task's id; 0 outside any task.
   @_transparent
-  var isRunningCurrentTask: Bool {
-    guard !isProcessWide, let context = ThreadContext.current, context.pointee.owner === self,
-      let task = UnownedTask.current
+  func isRunning(_ id: UInt64) -> Bool {
+    guard !isProcessWide, id != 0, let context = ThreadContext.current,
+      context.pointee.owner === self
     else { return false }
-    return context.pointee.taskID == task.id
+    return context.pointee.taskID == id
   }
 
   /// Claims the current task, if no other test owns it, and returns whether the scheduler owns it now. O(1).

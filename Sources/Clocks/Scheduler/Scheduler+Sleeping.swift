@@ -16,29 +16,34 @@ extension Scheduler {
 
   /// Suspends the current task until the deadline, on the caller's executor. Called only if `usesFastWay`. O(log n).
   @inline(__always)
-  nonisolated(nonsending) func sleep(_ sleep: ClockSleep) async throws {
+  nonisolated(nonsending) func sleep(
+    _ sleep: ClockSleep, on virtualClock: VirtualClock
+  ) async throws {
     // Both closures use `place` only with the lock held.
     nonisolated(unsafe) var place = Place()
     try await withCancellableContinuation(
-      onCancel: { self.cancel(sleep, at: &place) }, { self.begin(sleep, at: &place, $0) })
+      onCancel: { self.cancel(sleep, on: virtualClock, at: &place) },
+      { self.begin(sleep, on: virtualClock, at: &place, $0) })
   }
 
-  /// Suspends the current task as ``sleep(_:)`` does, but leaves the caller's actor first.
+  /// Suspends the current task as ``sleep(_:on:)`` does, but leaves the caller's actor first.
   @inline(never)
-  nonisolated(nonsending) func sleepOnNoActor(_ sleep: ClockSleep) async throws {
-    guard let sleep = announced(sleep) else { return }
+  nonisolated(nonsending) func sleepOnNoActor(
+    _ sleep: ClockSleep, on virtualClock: VirtualClock
+  ) async throws {
+    guard let sleep = announced(sleep, on: virtualClock) else { return }
     nonisolated(unsafe) var place = Place()
     try await withCancellableContinuationOnNoActor(
-      onCancel: { self.cancel(sleep, at: &place) }, { self.begin(sleep, at: &place, $0) })
+      onCancel: { self.cancel(sleep, on: virtualClock, at: &place) },
+      { self.begin(sleep, on: virtualClock, at: &place, $0) })
   }
 
   /// Reserves the number of a sleep. Returns `nil` if its deadline is not in the future.
   ///
   /// A task calls this before it leaves its actor. So a sleep that ends immediately takes no hop, and sleeps with
   /// equal deadlines wake in the order of the calls.
-  private func announced(_ sleep: ClockSleep) -> ClockSleep? {
+  private func announced(_ sleep: ClockSleep, on virtualClock: VirtualClock) -> ClockSleep? {
     change { _ in
-      let virtualClock = sleep.virtualClock
       guard virtualClock.isFuture(sleep.deadline) else { return nil }
       var sleep = sleep
       sleep.number = virtualClock.sleeps.reserveNumber()
@@ -48,48 +53,52 @@ extension Scheduler {
 
   private typealias Sleep = UnsafeContinuation<Void, any Error>
 
-  private func begin(_ sleep: ClockSleep, at place: inout Place, _ continuation: Sleep) {
+  private func begin(
+    _ sleep: ClockSleep, on virtualClock: VirtualClock, at place: inout Place,
+    _ continuation: Sleep
+  ) {
     let task = UnownedTask(continuation)
     let name = task.isKnownToBeNameless ? nil : UnownedTask.currentName
     let beginning: Beginning = change { state in
       if place.isCancelled { return .cancelled }
-      let virtualClock = sleep.virtualClock
       guard virtualClock.isFuture(sleep.deadline) else { return .past }
-      let details = sleep.details(of: task)
+      let details = sleep.details(of: task, now: virtualClock.now)
       let token = virtualClock.sleeps.add(
         .continuation(continuation, isOwn: sleep.isOwn), until: sleep.deadline, name: name,
         details: details, as: sleep.number)
       place.sleep = token
       if state.isObserved {
         let deadline = virtualClock.custom == nil ? sleep.deadline : nil
-        state.sleepBegan(token.number, of: details.taskID, until: deadline)
+        state.sleepBegan(token.number, of: sleep.taskID, until: deadline)
       }
       return virtualClock.isAwaited ? .awaited : .suspended
     }
     switch beginning {
     case .suspended: break
-    case .awaited: notify(of: sleep, place.sleep?.number, task, name)
+    case .awaited: notify(of: sleep, on: virtualClock, place.sleep?.number, task, name)
     case .past: continuation.resume()
-    case .cancelled: resume(continuation, isOwn: sleep.isOwn, throwing: CancellationError())
+    case .cancelled: cancel(continuation, isOwn: sleep.isOwn)
     }
   }
 
   @inline(never)
   private func notify(
-    of sleep: ClockSleep, _ number: UInt64?, _ task: UnownedTask, _ name: String?
+    of sleep: ClockSleep, on virtualClock: VirtualClock, _ number: UInt64?, _ task: UnownedTask,
+    _ name: String?
   ) {
     guard let number else { return }
     let notify = change { _ in
-      sleep.virtualClock.news(
+      virtualClock.news(
         of: SleepQueue.Pending(
           deadline: sleep.deadline, number: number, taskName: name,
-          details: sleep.details(of: task)))
+          details: sleep.details(of: task, now: virtualClock.now)))
     }
     notify()
   }
 
-  private func cancel(_ sleep: ClockSleep, at place: inout Place) {
-    let virtualClock = sleep.virtualClock
+  private func cancel(
+    _ sleep: ClockSleep, on virtualClock: VirtualClock, at place: inout Place
+  ) {
     let sleeper: Sleeper? = change { state in
       guard let token = place.sleep else {
         place.isCancelled = true
@@ -100,25 +109,23 @@ extension Scheduler {
       return sleeper
     }
     guard case .continuation(let continuation, let isOwn) = sleeper else { return }
-    resume(continuation, isOwn: isOwn, throwing: CancellationError())
+    cancel(continuation, isOwn: isOwn)
   }
 }
 
 /// A call of `sleep(until:tolerance:)`, with keys for custom durations.
 struct ClockSleep {
-  /// The `TestClock` keeps the virtual clock alive during the call.
-  unowned(unsafe) let virtualClock: VirtualClock
+  let taskID: UInt64
   let deadline: Duration
   let tolerance: Duration?
   let isOwn: Bool
   /// The number of the sleep, if it was reserved before the task left its actor.
   var number: UInt64?
 
-  /// Returns what is noted about a sleep that begins now. Requires the scheduler's lock.
+  /// Returns what is noted about a sleep that begins `now`.
   @_transparent
-  fileprivate func details(of task: UnownedTask) -> SleepQueue.Details {
+  fileprivate func details(of task: UnownedTask, now: Duration) -> SleepQueue.Details {
     SleepQueue.Details(
-      registered: virtualClock.now, task: task, taskID: task.id, clock: .test,
-      tolerance: tolerance)
+      registered: now, task: task, taskID: taskID, clock: .test, tolerance: tolerance)
   }
 }

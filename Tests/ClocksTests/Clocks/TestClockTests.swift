@@ -189,11 +189,11 @@ import Testing
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       let sleep = ClockSleep(
-        virtualClock: clock.virtualClock, deadline: .seconds(1), tolerance: nil, isOwn: true)
+        taskID: UnownedTask.currentID!, deadline: .seconds(1), tolerance: nil, isOwn: true)
       if isFast, clock.scheduler.usesFastWay {
-        try await clock.scheduler.sleep(sleep)
+        try await clock.scheduler.sleep(sleep, on: clock.virtualClock)
       } else {
-        try await clock.scheduler.sleepOnNoActor(sleep)
+        try await clock.scheduler.sleepOnNoActor(sleep, on: clock.virtualClock)
       }
     }
     await #expect(throws: CancellationError.self) { try await task.value }

@@ -229,16 +229,16 @@ struct TaskStatus {
   }
 }
 
-extension UnownedTask {
-  /// Throws if the current task is cancelled, as `Task.checkCancellation` does.
+extension UnownedTask? {
+  /// Throws if the task, which is the current one, is cancelled, as `Task.checkCancellation` does.
   @_transparent
-  static func checkCancellation() throws {
-    if TaskStatus.readsCancellation, let current, !TaskStatus(of: current.job).isCancelled {
-      return
-    }
+  func checkCancellation() throws {
+    if TaskStatus.readsCancellation, let self, !TaskStatus(of: self.job).isCancelled { return }
     try Task.checkCancellation()
   }
+}
 
+extension UnownedTask {
   /// Whether a flag shows that the task has no name. Reads no status records.
   @_transparent
   var isKnownToBeNameless: Bool { TaskStatus.readsNames && !TaskStatus.hasName(job) }

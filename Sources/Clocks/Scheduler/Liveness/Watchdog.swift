@@ -237,7 +237,7 @@ extension Scheduler {
     handBackDelayedWork()
     for sleeper in change({ $0.virtualClocks.flatMap { $0.removeAllSleeps() } }) {
       switch sleeper {
-      case .continuation(let sleeper, _): sleeper.resume(throwing: CancellationError())
+      case .continuation(let sleeper, _): sleeper.cancel()
       case .job(let job): change { $0.jobIsReady(job, isFromOutside: false) }
       case .work: break
       }
