@@ -296,10 +296,12 @@ guarantee(
 )
 guarantee(
     "A sleep on the runtime's clocks is virtual in a scope, exact, and ends when cancelled",
-    "VirtualTimeTests|ExactnessTests|LeftoverTests|RuntimeHooksTests",
+    "VirtualTimeTests|ExactnessTests|LeftoverTests|RuntimeHooksTests|ThreadContextTests|SchedulerStateTests",
     ("RuntimeHooks.virtualOwner", "isVirtual == true", "isVirtual == nil"),
-    ("RuntimeSleeps.begin", "begun.append(Begun(task: task.asWord, sleep: sleep))", ""),
-    ("RuntimeSleeps.replace", "entries.set(task, to: entry)", ""),
+    ("ThreadContext.takes", "|| id == wakingTask", "|| id != 0"),
+    ("SchedulerState.wake", "task == job.taskID || task == 0", "true"),
+    ("RuntimeSleeps.begin", "begun.append(Begun(task: task.handle.asWord, sleep: sleep))", ""),
+    ("RuntimeSleeps.replace", "entries.replace(task, by: entry)", "entries[task]"),
     ("RuntimeSleeps.endCancelled", "cancelledEarly.append(task.id)", ""),
     ("Scheduler.sleepVirtually", "notify?()", ""),
     ("Duration.roundedUpAfterReadingTheClockTwice", "attoseconds - remainder + unit", "attoseconds - remainder"),

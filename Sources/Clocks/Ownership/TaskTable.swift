@@ -66,6 +66,15 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     entries[slot] = entry
   }
 
+  /// Sets an entry, as `set` does, and returns the previous one.
+  @_transparent
+  mutating func replace(_ id: UInt64, by entry: Entry) -> Entry {
+    let slot = Self.slot(of: id, at: newPlace(of: id))
+    let old = entries[slot]
+    entries[slot] = entry
+    return old
+  }
+
   /// Sets an entry unless the id has one. Returns whether the id had none.
   @_transparent
   mutating func add(_ id: UInt64, _ entry: Entry) -> Bool {
@@ -194,7 +203,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   }
 
   private mutating func grow() {
-    var larger = TaskTable(length: max(4, length * 2))
+    var larger = TaskTable(length: max(2, length * 2))
     for place in 0..<length where blocks[place] != 0 {
       let new = larger.emptyPlace(for: blocks[place])
       larger.blocks[new] = blocks[place]

@@ -1,6 +1,8 @@
 /// What a scheduler does next: `SchedulerState` decides it, and `Scheduler.perform` does it.
 enum Action {
   case run(ReadyJob)
+  /// Runs the runtime's job that resumes a task of the scheduler, whose un-injected sleep has woken.
+  case runWaking(ReadyJob, task: UInt64)
   /// Resumes a task whose sleep has woken. `isOwn` says whether the task belongs to the scheduler.
   case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)
   /// Like `wake` for a task of the scheduler, and then runs the task's job, which already counts as begun.
@@ -85,6 +87,11 @@ extension Scheduler {
     case .run(let job):
       turn.jobs += 1
       turn.ended = run(job, context)
+    case .runWaking(let job, let task):
+      turn.jobs += 1
+      context.pointee.wakingTask = task
+      turn.ended = run(job, context)
+      context.pointee.wakingTask = 0
     case .wakeAndRun(let continuation, let task):
       willResume(UnownedTask(continuation))
       context.pointee.beginWaking(true)

@@ -14,7 +14,7 @@ extension SchedulerState {
       }
     }
     if let scope {
-      if let over = scope.runtimeSleeps.taskBecameReady(job.taskID, on: scope.virtualClock) {
+      if let over = scope.taskBecameReady(job.taskID) {
         makeReady(over)
         scope.sleepWasCancelled(of: job.taskID)
       } else if isFromOutsideTest {

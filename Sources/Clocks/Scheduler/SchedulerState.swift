@@ -82,7 +82,9 @@ struct SchedulerState: ~Copyable {
   private mutating func decide(on executor: ExecutorKind, mayStay: Bool, runsWoken: Bool) -> Action
   {
     guard idleness.mayStartJob else { return .rest(nil) }
-    if scope != nil, let released = endCancelledSleeps() { return .release(released) }
+    if scope?.runtimeSleeps.haveBegun == true, let released = endCancelledSleeps() {
+      return .release(released)
+    }
     if !idleness.ready.isEmpty { return startJob(on: executor, mayStay: mayStay) }
     guard idleness.isQuiet else { return .rest(nil) }
     if mustVerify {
@@ -133,8 +135,7 @@ struct SchedulerState: ~Copyable {
   /// Ends the sleeps of tasks that were cancelled before they were suspended. Returns these tasks, if any.
   @inline(never)
   private mutating func endCancelledSleeps() -> [RetainedTask]? {
-    guard let scope, scope.runtimeSleeps.haveBegun else { return nil }
-    guard let ended = scope.runtimeSleeps.endCancelled(on: scope.virtualClock) else { return nil }
+    guard let ended = scope?.endCancelledSleeps() else { return nil }
     for job in ended.jobs { makeReady(job) }
     return ended.tasks
   }
@@ -281,7 +282,12 @@ struct SchedulerState: ~Copyable {
     switch sleeper {
     case .continuation(let continuation, let isOwn): return .wake(continuation, isOwn: isOwn)
     case .job(let job):
-      if job.taskID != 0 { scope?.runtimeSleeps.delayEnded(of: job.taskID) }
+      let task = scope?.virtualClock.sleeps.removed?.task ?? 0
+      guard task == job.taskID || task == 0 else {
+        _ = start(job)
+        return .runWaking(job, task: task)
+      }
+      scope?.runtimeSleeps.delayEnded(of: task)
       return start(job)
     case .work(let callback):
       _ = scope?.timedCallbacks.removeValue(forKey: ObjectIdentifier(callback))

@@ -259,6 +259,20 @@ import Testing
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
   }
 
+  @Test func theJobOfASleepWakesTheTaskThatSleeps() {
+    let scope = Scope(ScopeOptions())
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    for (job, task, deadline) in [(7, 3, Duration.seconds(1)), (4, 4, .seconds(2))] {
+      scope.virtualClock.sleeps.add(
+        .job(ReadyJob(of: UInt64(job))), until: deadline,
+        details: .init(registered: .zero, taskID: UInt64(task), clock: .continuous))
+    }
+    #expect(state.step() == "run 7 to wake 3")
+    // An executor delays the job of a task, which wakes no other task.
+    #expect(state.step() == "run 4")
+  }
+
   @Test func timeJumpsAfterThePauseOnlyAndOnlyIfNothingHappens() {
     let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
     var state = SchedulerState(scope: scope)
@@ -526,6 +540,7 @@ extension SchedulerState {
     switch next(on: executor, mayStay: mayStay, thread: thread) {
     case .leave: "leave"
     case .run(let job): "run \(job.taskID)"
+    case .runWaking(let job, let task): "run \(job.taskID) to wake \(task)"
     case .wake(_, let isOwn): isOwn ? "wake" : "wake another's"
     case .wakeAndRun: "wake and run"
     case .finish(_, let isOwn): isOwn ? "finish" : "finish another's"

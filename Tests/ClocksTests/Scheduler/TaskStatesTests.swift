@@ -207,7 +207,7 @@ import Testing
       case 0..<15:
         let token = suspend(on: virtualClock, number: &nextSleep, &random)
         pending.insert(token.number)
-        #expect(sleeps.begin(token, of: task)?.taskID == early(model[id]))
+        #expect(sleeps.begin(token, of: UnownedTask(job: task.job), id)?.taskID == early(model[id]))
         model[id] = .sleeping(token.number)
         begun.append((task, token.number))
       case 15..<20:

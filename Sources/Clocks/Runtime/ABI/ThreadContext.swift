@@ -11,10 +11,24 @@ struct ThreadContext {
   /// Whether the owner is resuming one of its tasks. The owner of that task's job then needs no look-up.
   var isWaking = false
 
-  var takesNext = false
+  private(set) var takesNext = false
+
+  /// The task that the owner resumes by running a job of the runtime; 0 if there is none.
+  var wakingTask: UInt64 = 0
 
   /// The job that reached the hooks when the owner resumed a task, and that the owner still has to take.
   var taken: ReadyJob?
+
+  /// Keeps a job that has reached the hooks in `taken`, if the owner resumes its task. Returns whether it does.
+  @_transparent
+  mutating func takes(_ job: UnownedJob, on executor: ExecutorKind) -> Bool {
+    guard takesNext || wakingTask != 0 else { return false }
+    let id = UnownedTask(job: job).id
+    guard takesNext || id == wakingTask else { return false }
+    (takesNext, wakingTask) = (false, 0)
+    taken = ReadyJob(job: job, taskID: id, executor: executor)
+    return true
+  }
 
   /// - Parameter isOwn: Whether the task belongs to the owner, which then takes the job from `taken`.
   @_transparent

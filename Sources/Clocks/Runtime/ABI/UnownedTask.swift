@@ -31,6 +31,12 @@ struct UnownedTask: Sendable {
   @_transparent
   static var currentID: UInt64? { current?.id }
 
+  /// Whether the current thread runs the task.
+  @_transparent
+  var isCurrent: Bool {
+    unsafeBitCast(job, to: UInt.self) == unsafeBitCast(RuntimeFunctions.currentTask, to: UInt.self)
+  }
+
   static var currentName: String? {
     if let current, current.isKnownToBeNameless { return nil }
     if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
@@ -132,7 +138,9 @@ struct RetainedTask: Equatable, Sendable {
   /// Whether the task has ended. Requires `TaskStatus.isReadable`. O(1).
   var isOver: Bool { TaskStatus(of: job).isOver }
 
-  var isCancelled: Bool { task.isCancelled }
+  var isCancelled: Bool {
+    TaskStatus.readsCancellation ? TaskStatus(of: job).isCancelled : task.isCancelled
+  }
 
   func cancel() { task.cancel() }
 

@@ -123,11 +123,17 @@ extension RuntimeHooks {
   /// Returns a task's owner if the owner's time is virtual. The task is current, or its job is about to be delayed.
   static func virtualOwner(of task: UnownedTask) -> TaskOwner? {
     guard !TaskOwnership.shared.isEmpty else { return nil }
-    let running = ThreadContext.runningOwner
-    CreationsOnActors.awaitEnd(of: task.id)
-    let owner =
-      task.id == UnownedTask.currentID
-      ? running : TaskOwnership.shared.owner(ofReadyJob: task.id, on: running).owner
+    let (context, id) = (ThreadContext.current, task.id)
+    var owner: TaskOwner?
+    if let context, context.pointee.taskID == id {
+      owner = context.pointee.owner
+    } else {
+      owner = ThreadContext.owner(on: context)
+      if !task.isCurrent {
+        CreationsOnActors.awaitEnd(of: id)
+        owner = TaskOwnership.shared.owner(ofReadyJob: id, on: owner).owner
+      }
+    }
     return owner?.isVirtual == true ? owner : nil
   }
 
@@ -174,7 +180,8 @@ extension Duration {
   /// The delay, rounded up to three or four digits.
   var roundedUpAfterReadingTheClockTwice: Duration {
     var unit: Int128 = 1_000_000_000_000
-    while unit * 10_000 <= attoseconds { unit *= 10 }
+    // A `Duration` has 64 bits of seconds, so nothing overflows.
+    while unit &* 10_000 <= attoseconds { unit &*= 10 }
     let remainder = attoseconds % unit
     return remainder > 0 ? Duration(attoseconds: attoseconds - remainder + unit) : self
   }

@@ -48,7 +48,10 @@ enum RuntimeHooks {
   ///
   /// A job that runs with this value may hop to an actor without being enqueued again. A job that runs with a task
   /// executor could not, and each hop would cost twice as much.
-  private static let genericExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
+  @_transparent
+  private static var genericExecutor: UnownedSerialExecutor {
+    unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
+  }
 
   /// Submits `body` to a queue whose threads run the jobs of `executor`.
   static func startThread(on executor: ExecutorKind, _ body: @escaping @Sendable () -> Void) {
@@ -80,11 +83,7 @@ enum RuntimeHooks {
   static func jobEnqueued(_ job: UnownedJob, on executor: ExecutorKind) {
     let context = ThreadContext.current
     if let context {
-      if context.pointee.takesNext {
-        context.pointee.takesNext = false
-        context.pointee.taken = ReadyJob(job: job, taskID: taskID(of: job), executor: executor)
-        return
-      }
+      if context.pointee.takes(job, on: executor) { return }
       if context.pointee.isWaking, let owner = context.pointee.owner {
         owner.enqueue(ReadyJob(job: job, taskID: taskID(of: job), executor: executor), isNew: false)
         return
@@ -148,6 +147,7 @@ extension ThreadContext {
     return owner(on: context)
   }
 
+  @inline(__always)
   static func owner(on context: UnsafeMutablePointer<ThreadContext>?) -> TaskOwner? {
     guard let context else {
       return UnownedTask.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }

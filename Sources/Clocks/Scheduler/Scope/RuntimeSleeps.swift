@@ -37,9 +37,9 @@ struct RuntimeSleeps: ~Copyable {
   }
 
   /// Notes that a task begins to sleep. Returns the job of its previous sleep, if that job still has to run.
-  mutating func begin(_ sleep: Token, of task: RetainedTask) -> ReadyJob? {
-    begun.append(Begun(task: task.asWord, sleep: sleep))
-    return replace(task.id, by: .sleeping(sleep))
+  mutating func begin(_ sleep: Token, of task: UnownedTask, _ id: UInt64) -> ReadyJob? {
+    begun.append(Begun(task: task.handle.asWord, sleep: sleep))
+    return replace(id, by: .sleeping(sleep))
   }
 
   /// Notes that an executor delays the job of a task. Returns the job of the task's previous sleep, as `begin` does.
@@ -48,9 +48,7 @@ struct RuntimeSleeps: ~Copyable {
   }
 
   private mutating func replace(_ task: UInt64, by entry: Entry) -> ReadyJob? {
-    let old = entries[task]
-    entries.set(task, to: entry)
-    guard case .cancelledEarly(let job) = old else { return nil }
+    guard case .cancelledEarly(let job) = entries.replace(task, by: entry) else { return nil }
     cancelledEarly.removeAll { $0 == task }
     return job
   }

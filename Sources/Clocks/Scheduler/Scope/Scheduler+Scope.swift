@@ -124,11 +124,11 @@ extension Scheduler {
     let taskID = task.id
     // If the job is the task itself, an executor delays it; otherwise the job wakes the task.
     let isDelay = job.taskID == taskID
-    let handle = isDelay ? nil : task.handle
-    let name = taskID == UnownedTask.currentID ? UnownedTask.currentName : nil
-    if ThreadContext.current?.pointee.owner == nil {
+    let name = !task.isKnownToBeNameless && task.isCurrent ? UnownedTask.currentName : nil
+    let context = ThreadContext.current
+    if context?.pointee.owner == nil {
       waitForCurrentJobAndTask()
-    } else if ThreadContext.current?.pointee.owner !== self {
+    } else if context?.pointee.owner !== self {
       // The task runs in an actor drain that works for another test.
       taskMayRunExternally(delayed.task)
     }
@@ -145,11 +145,11 @@ extension Scheduler {
       let sleep = virtualClock.sleeps.add(
         .job(job), until: deadline, name: name, details: details)
       let over: ReadyJob?
-      if let handle {
-        over = state.scope?.runtimeSleeps.begin(sleep, of: handle)
-      } else {
+      if isDelay {
         state.idleness.externalTasks.mayHaveChanged()
         over = state.scope?.runtimeSleeps.beginDelay(sleep, of: taskID)
+      } else {
+        over = state.scope?.runtimeSleeps.begin(sleep, of: task, taskID)
       }
       if let over { state.makeReady(over) }
       if state.isObserved { state.sleepBegan(sleep.number, of: taskID, until: deadline) }

@@ -149,6 +149,16 @@ final class ScopeState {
   /// Whether a task waits for time to move.
   var isAwaited: Bool { !isOver && virtualClock.sleeps.count > 0 }
 
+  /// Ends the sleeps that `RuntimeSleeps.endCancelled` finds.
+  func endCancelledSleeps() -> (tasks: [RetainedTask], jobs: [ReadyJob])? {
+    runtimeSleeps.endCancelled(on: virtualClock)
+  }
+
+  /// Returns the job of a sleep that is over because its task has become ready, as `RuntimeSleeps.taskBecameReady` does.
+  func taskBecameReady(_ id: UInt64) -> ReadyJob? {
+    runtimeSleeps.taskBecameReady(id, on: virtualClock)
+  }
+
   @inline(__always)
   func jobBegins(of task: UInt64) { skippedWait?.jobBegins(of: task, at: virtualClock.now) }
 

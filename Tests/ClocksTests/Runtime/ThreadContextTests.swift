@@ -1,0 +1,24 @@
+import Testing
+
+@testable import Clocks
+
+@Suite struct ThreadContextTests {
+  /// The job that wakes a sleep may be that of an executor, and make other tasks ready.
+  @Test func onlyTheTaskThatIsBeingWokenIsTakenWithoutALookUp() {
+    let tasks = [Task.detached {}, Task.detached {}]
+    let (waking, other) = (
+      unsafeBitCast(tasks[0], to: UnownedJob.self), unsafeBitCast(tasks[1], to: UnownedJob.self)
+    )
+    var context = ThreadContext()
+    context.wakingTask = taskID(of: waking)
+    let takesOther = context.takes(other, on: .pool)
+    #expect(!takesOther && context.taken == nil)
+    let takesWaking = context.takes(waking, on: .main)
+    #expect(takesWaking)
+    #expect(context.taken?.taskID == taskID(of: waking))
+    #expect(context.taken?.executor == .main)
+    let takesAgain = context.takes(waking, on: .pool)
+    #expect(!takesAgain)
+    withExtendedLifetime(tasks) {}
+  }
+}
