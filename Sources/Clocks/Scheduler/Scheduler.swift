@@ -134,9 +134,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
     let isFromOutside = scope != nil && ThreadContext.current?.pointee.runsJob(of: self) != true
     let isFromOutsideTest = isFromOutside && !isNew && isCallerOfOtherTest
-    let task = isNew ? UnownedTask(job: job.job).retainedIfReadable : nil
+    let task = isNew ? UnownedTask(job: job.job).retainedIfReadable?.asWord : nil
     change { state in
-      if let task { state.liveTasks.insert(task) }
+      if let task { state.liveTasks.insert(job.taskID, takingOver: task) }
       if state.isObserved {
         // A task that resumes another task as it ends is no longer current, but its job still runs on this thread.
         let creator = UnownedTask.currentID ?? ThreadContext.current?.pointee.taskID ?? 0

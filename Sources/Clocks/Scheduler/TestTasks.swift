@@ -14,9 +14,12 @@ struct LiveTasks: ~Copyable {
   deinit { tasks.visitAll { _ = $0.takenOver } }
 
   @_transparent
-  mutating func insert(_ task: RetainedTask) {
-    let word = task.asWord
-    if !tasks.add(task.id, Entry(word: word)) { _ = RetainedTask(takingOver: word) }
+  mutating func insert(_ task: RetainedTask) { insert(task.id, takingOver: task.asWord) }
+
+  /// Inserts a task, which is retained as a word.
+  @_transparent
+  mutating func insert(_ id: UInt64, takingOver word: UInt) {
+    if !tasks.add(id, Entry(word: word)) { _ = RetainedTask(takingOver: word) }
   }
 
   /// Removes a task that is over. The caller releases it without a lock. Expected O(1).

@@ -39,8 +39,11 @@ enum TaskCreation {
   }
 
   /// Returns whether every hop of the task that the current thread creates with these options must be seen.
-  private static func seesHops(_ options: UnsafeRawPointer?) -> Bool {
-    switch ThreadContext.current?.pointee.purpose {
+  @_transparent
+  private static func seesHops(
+    _ options: UnsafeRawPointer?, on thread: UnsafeMutablePointer<ThreadContext>?
+  ) -> Bool {
+    switch thread?.pointee.purpose {
     case .preferring: return true
     case .learning:
       Hops.learn(from: options)
@@ -54,9 +57,11 @@ enum TaskCreation {
   /// Registers a task that the current thread has created, unless its first job has reached the hooks.
   ///
   /// A task without such a job waits for an actor or on a custom executor, or has run immediately on this thread.
-  private static func hasMade(_ task: UnownedJob) {
+  private static func hasMade(
+    _ task: UnownedJob, on thread: UnsafeMutablePointer<ThreadContext>? = ThreadContext.current
+  ) {
     let id = taskID(of: task)
-    if let context = ThreadContext.current, context.pointee.arrivedTask == id { return }
+    if let thread, thread.pointee.arrivedTask == id { return }
     guard !TaskStatus(of: task).isOver else { return }
     if let owner = creator {
       if TaskOwnership.shared.register(newTask: id, of: owner) { owner.taskWasCreated(task) }
@@ -223,11 +228,12 @@ enum JobRuns {
       _ flags: UInt, _ options: UnsafeRawPointer?, _ type: UnsafeRawPointer?,
       _ function: UnsafeRawPointer?, _ context: UnsafeRawPointer?
     ) -> MadeTask {
+      let thread = ThreadContext.current
       let made =
-        seesHops(options)
+        seesHops(options, on: thread)
         ? Hops.withPreference(options) { createTask.original(flags, $0, type, function, context) }
         : createTask.original(flags, options, type, function, context)
-      if isAnyWanted { hasMade(made.task) }
+      if isAnyWanted { hasMade(made.task, on: thread) }
       return made
     }
 
