@@ -66,6 +66,14 @@ extension Scheduler {
     }
   }
 
+  /// Whether tasks of the test sleep on clocks, and the watchdog will end these sleeps if nothing else happens.
+  var mayForgetToAdvance: Bool {
+    guard isTestKnown, change({ $0.virtualClocks.contains(where: \.hasSleeps) }) else {
+      return false
+    }
+    return knowledgeOfAdvances != .endless
+  }
+
   /// Notes that it is about to be reported that the test does not advance the clocks on which its tasks sleep.
   func noteForgottenAdvance() {
     let test = testOfAdvances
