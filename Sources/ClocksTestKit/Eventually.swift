@@ -127,8 +127,9 @@ extension TestClock {
     return false
   }
 
-  /// Records a failure, with the time, the pending sleeps and the sleeps in real time; and if it is a timeout, with the
-  /// tasks that may have waited for external work.
+  /// Records a failure, with the time, the pending sleeps and the sleeps in real time.
+  ///
+  /// - Parameter isTimeout: Whether to name tasks that may have waited for external work.
   func fail(
     _ message: String, _ comment: Comment? = nil, isTimeout: Bool = false, at callSite: CallSite
   ) {

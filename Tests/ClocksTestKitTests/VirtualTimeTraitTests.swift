@@ -18,7 +18,7 @@ import Testing
 
   @Test func aDumpNamesTheLineOfTheTest() throws {
     let place = "made at ClocksTestKitTests/VirtualTimeTraitTests.swift:\(#line - 1)\n"
-    let dump = DumpSignal.text(of: [try VirtualTime.required.scheduler])
+    let dump = Scheduler.dumpText(of: [try VirtualTime.required.scheduler])
     #expect(dump.contains(place), "\(dump)")
   }
 

@@ -67,6 +67,7 @@ public enum Troubleshooting {
   /// The headings that quote no text: each describes a symptom.
   public static let unquoted = [
     "An expectation sees the state from just before",
+    "An advance of a TestClock has no effect",
     "A test hangs on the build machine", "A SleepArrivalError",
     "The test hangs, and says nothing",
     "The test passes alone and fails among others, or in release only",

@@ -1,4 +1,18 @@
 extension Scheduler {
+  /// The task dumps of all tests; empty if there is none.
+  static var dumpTextOfAll: String { dumpText(of: all) }
+
+  /// Returns the task dumps of tests, each with the place of the test.
+  static func dumpText(of schedulers: [Scheduler]) -> String {
+    schedulers.map { ($0, $0.place) }.sorted { "\($0.1)" < "\($1.1)" }.map { scheduler, place in
+      let kind = scheduler.scope == nil ? "The test with the clock" : "The scope of virtual time"
+      let origin =
+        scheduler.scope?.options.testName.map { "of \($0)" }
+        ?? "made at \(place.fileID):\(place.line)"
+      return "\(kind) \(origin)\n\(scheduler.dumpText)"
+    }.joined(separator: "\n\n")
+  }
+
   /// A task dump as text, for a person who asked for it.
   var dumpText: String {
     let text = dumpTasks().description

@@ -134,6 +134,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func enqueue(_ job: ReadyJob, isNew: Bool) {
     let isFromOutside = scope != nil && ThreadContext.current?.pointee.runsJob(of: self) != true
     let isFromOutsideTest = isFromOutside && !isNew && isCallerOfOtherTest
+    let isOfCancelledTask =
+      scope != nil && !isNew && UnownedTask(job: job.job).isKnownToBeCancelled
     let task = isNew ? UnownedTask(job: job.job).retainedIfReadable?.asWord : nil
     change { state in
       if let task { state.liveTasks.insert(job.taskID, takingOver: task) }
@@ -143,7 +145,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
         if isNew { state.taskWasCreated(job.job, by: creator, isSuspended: true) }
         state.note(RecordedEvent(.enqueued, task: job.taskID, other: creator))
       }
-      state.jobIsReady(job, isFromOutside: isFromOutside, isFromOutsideTest: isFromOutsideTest)
+      state.jobIsReady(
+        job, isFromOutside: isFromOutside, isFromOutsideTest: isFromOutsideTest,
+        isOfCancelledTask: isOfCancelledTask)
     }
   }
 

@@ -1,10 +1,15 @@
 import ClocksDrawing
 
 extension SchedulerState {
-  /// Takes a job that has become ready. The other arguments say whether something outside the scope, or outside
-  /// the whole test, made it ready.
+  /// Takes a job that has become ready.
+  ///
+  /// The other arguments say whether something outside the scope, or outside the whole test, has made it ready, and
+  /// whether its task is cancelled.
   @_transparent
-  mutating func jobIsReady(_ job: ReadyJob, isFromOutside: Bool, isFromOutsideTest: Bool = false) {
+  mutating func jobIsReady(
+    _ job: ReadyJob, isFromOutside: Bool, isFromOutsideTest: Bool = false,
+    isOfCancelledTask: Bool = false
+  ) {
     if isAbandoned { return }
     if idleness.externalTasks.areArrivalsAwaited {
       switch idleness.externalTasks.jobArrived(of: job.taskID) {
@@ -19,8 +24,8 @@ extension SchedulerState {
         scope.sleepWasCancelled(of: job.taskID)
       } else if isFromOutsideTest {
         scope.jobArrivedFromOutside(job)
-      } else {
-        scope.jobArrived(job)
+      } else if isOfCancelledTask {
+        scope.jobOfCancelledTaskArrived(job)
       }
       scope.pace.somethingHappens()
       if isFromOutside { idleWaiters.jobCameFromOutside() }

@@ -19,6 +19,15 @@ import Testing
     #expect(text.contains(/- task #\d+ "guest" sleeps until 3.0 seconds on TestClock\n/), "\(text)")
   }
 
+  @Test func withoutAnyClockTheSignalDoesNotEndTheProcess() async throws {
+    let child = try await ChildProcess.runSwiftTesting(
+      "SignalledTests.*waitsWithoutAClock",
+      environment: ["CLOCKS_DUMP_SIGNAL": "USR1", SignalledTests.variable: "1"])
+    #expect(child.exitCode == 0, "\(child)")
+    #expect(
+      child.standardError.contains("No test has a clock or a scope of virtual time.\n"), "\(child)")
+  }
+
   @Test func anUnknownSignalEndsTheProcess() async throws {
     let child = try await ChildProcess.runSwiftTesting(
       "SignalledTests", environment: ["CLOCKS_DUMP_SIGNAL": "KILL", SignalledTests.variable: "1"])
@@ -43,8 +52,18 @@ import Testing
     let clock = TestClock()
     let guest = Task(name: "guest") { try await clock.sleep(for: .seconds(3)) }
     await clock.settle()
-    // The test goes on while the text is written. A signal is lost if it comes before its handler is
-    // installed.
+    await Self.signal()
+    await clock.advance(by: .seconds(3))
+    await #expect(throws: Never.self) { try await guest.value }
+  }
+
+  @Test func waitsWithoutAClock() async {
+    guard ProcessInfo.processInfo.environment[Self.variable] != nil else { return }
+    await Self.signal()
+  }
+
+  /// Sends signals until one was received, while the test goes on.
+  private static func signal() async {
     await withCheckedContinuation { continuation in
       Thread {
         while DumpSignal.written == 0 {
@@ -54,7 +73,5 @@ import Testing
         continuation.resume()
       }.start()
     }
-    await clock.advance(by: .seconds(3))
-    await #expect(throws: Never.self) { try await guest.value }
   }
 }

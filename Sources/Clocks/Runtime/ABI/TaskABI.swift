@@ -242,4 +242,9 @@ extension UnownedTask {
   /// Whether a flag shows that the task has no name. Reads no status records.
   @_transparent
   var isKnownToBeNameless: Bool { TaskStatus.readsNames && !TaskStatus.hasName(job) }
+
+  /// Whether a flag shows that the task is cancelled. The job may be an actor drain, which has no flags.
+  var isKnownToBeCancelled: Bool {
+    TaskStatus.readsCancellation && id != 0 && TaskStatus(of: job).isCancelled
+  }
 }

@@ -171,12 +171,7 @@ final class ScopeState {
     skippedWait?.arrives(job.taskID, name: UnownedTask(job: job.job).name)
   }
 
-  @inline(__always)
-  func jobArrived(_ job: ReadyJob) {
-    // A job without a task is an actor drain.
-    guard job.taskID != 0, skippedWait != nil, TaskStatus.readsCancellation,
-      TaskStatus(of: job.job).isCancelled
-    else { return }
+  func jobOfCancelledTaskArrived(_ job: ReadyJob) {
     skippedWait?.wasCancelled(job.taskID, name: UnownedTask(job: job.job).name)
   }
 

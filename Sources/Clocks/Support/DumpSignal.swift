@@ -11,7 +11,18 @@ enum DumpSignal {
 
   static var written: Int { count.load(ordering: .relaxed) }
 
+  /// Returns the task dumps; `nil` before the process has made a clock or a scope.
+  private static let dumps = Mutex<(@Sendable () -> String)?>(nil)
+
+  /// Begins to receive the signal. Until then, it ends the process.
   static func start() { _ = source }
+
+  /// Begins to receive the signal, and sets what it prints.
+  static func start(printing text: @escaping @Sendable () -> String) {
+    guard Environment.dumpSignal != nil else { return }
+    dumps.withLock { $0 = text }
+    start()
+  }
 
   #if !canImport(CRT) && !canImport(WASILibc)
     /// Stored only to keep the source alive.
@@ -21,7 +32,7 @@ enum DumpSignal {
       let source = DispatchSource.makeSignalSource(
         signal: number, queue: .global(qos: .userInitiated))
       source.setEventHandler {
-        let text = text(of: Scheduler.all)
+        let text = dumps.withLock(\.self)?() ?? ""
         Terminal.writeLine(
           text.isEmpty ? "No test has a clock or a scope of virtual time." : text)
         count.add(1, ordering: .relaxed)
@@ -32,14 +43,4 @@ enum DumpSignal {
   #else
     private static let source: Void = ()
   #endif
-
-  static func text(of schedulers: [Scheduler]) -> String {
-    schedulers.map { ($0, $0.place) }.sorted { "\($0.1)" < "\($1.1)" }.map { scheduler, place in
-      let kind = scheduler.scope == nil ? "The test with the clock" : "The scope of virtual time"
-      let origin =
-        scheduler.scope?.options.testName.map { "of \($0)" }
-        ?? "made at \(place.fileID):\(place.line)"
-      return "\(kind) \(origin)\n\(scheduler.dumpText)"
-    }.joined(separator: "\n\n")
-  }
 }
