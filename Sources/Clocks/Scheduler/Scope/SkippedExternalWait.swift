@@ -34,6 +34,8 @@ struct SkippedExternalWait {
   private var lastJump: Duration?
 
   private static var slots: Int { 256 }
+  /// The number of slots in which a task may be found.
+  private static var slotsOfTask: UInt64 { 4 }
 
   /// Notes that a job begins. `task` is 0 if the job is an actor drain. O(1).
   @_transparent
@@ -55,12 +57,19 @@ struct SkippedExternalWait {
   @inline(never)
   private mutating func noteRun(of task: UInt64, at now: Duration) {
     var chosen = Self.slot(of: task)
-    for slot in Self.slots(of: task) {
-      if lastRuns[slot].task == task || lastRuns[slot].task == 0 {
+    var oldest = lastRuns[chosen].time
+    // A debug build would look up the types of a `for` loop each time.
+    var number: UInt64 = 1
+    while number < Self.slotsOfTask {
+      let slot = Self.slot(of: task &+ number)
+      let user = lastRuns[slot].task
+      if user == task || user == 0 {
         chosen = slot
         break
       }
-      if lastRuns[slot].time.attoseconds < lastRuns[chosen].time.attoseconds { chosen = slot }
+      let time = lastRuns[slot].time
+      if time < oldest { (chosen, oldest) = (slot, time) }
+      number += 1
     }
     lastRuns[chosen] = LastRun(task: task, time: now)
   }
@@ -96,11 +105,8 @@ struct SkippedExternalWait {
   }
 
   private func usedSlot(of task: UInt64) -> Int? {
-    Self.slots(of: task).first { lastRuns[$0].task == task }
-  }
-
-  private static func slots(of task: UInt64) -> some Collection<Int> {
-    (0..<4).lazy.map { (slot(of: task) + $0) & (slots - 1) }
+    (0..<Self.slotsOfTask).lazy.map { Self.slot(of: task &+ $0) }
+      .first { lastRuns[$0].task == task }
   }
 
   private static func slot(of task: UInt64) -> Int { Int(truncatingIfNeeded: task) & (slots - 1) }
