@@ -56,6 +56,9 @@ guarantee(
     ("Idleness.externallyStartedJobEnded", "if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }",
      "externallyStartedJobs -= 1"),
     ("Idleness.isIdle", " && !externalTasks.mustVerify", ""),
+    ("SchedulerState.externallyStartedJobEnded", "if isProgress || scope?.pace.alarm == nil { scope?.mustSetAlarm = true }",
+     "scope?.mustSetAlarm = true"),
+    ("SkippedExternalWait.jobBegins", "noteRun(of: task, at: now)", "lastRuns[slot] = LastRun(task: task, time: now)"),
     ("SchedulerState.decide", "if mustVerify {", "if false {"),
     ("Idleness.askWhetherIdle", "isAsked = isQuiet && externalTasks.mustVerify", ""),
     ("SchedulerState.mustVerify", " && (scope != nil || idleness.isAsked || turn != nil)", ""),
@@ -241,7 +244,7 @@ guarantee(
     ("ScopeState.alarmRings", "(others == .areBusy && patience > 0)",
      "(others == .areBusy && patience < 0)"),
     ("ScopeState.alarmRings", "others == .awaitThread || ", ""),
-    ("SchedulerState.alarmRings", "guard idleness.isIdle, let scope", "guard let scope"),
+    ("SchedulerState.alarmRings", "guard idleness.isIdle else {", "guard true else {"),
     ("ScopeState.ran", "runningTime += duration", "runningTime = duration"),
     ("AlarmClock.timerCame", "guard timer == instant else { return (nil, nil) }", ""),
 )

@@ -379,6 +379,19 @@ import Testing
       child.standardOutput.contains("because only 1 stuck test is left"), "\(child.standardOutput)")
   }
 
+  /// XCTest waits in the run loop, in slices, which do not count as progress.
+  @Test func aLostContinuationIsReportedInXCTest() async throws {
+    let (_, child) = try await run(
+      "EverywhereTests.EverywhereXCTLostSamples", library: "xctest",
+      ["CLOCKS_BLOCKED_AFTER": "0.5"])
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(output.contains("for 1.0 seconds of real time nothing could run"), "\(output)")
+    #expect(output.contains("EverywhereXCTLostSamples.testLosesAContinuation()"), "\(output)")
+    #expect(output.contains("because only 1 stuck test is left"), "\(output)")
+    #expect(!output.contains(/Everywhere\w*\.swift:\d+: error/), "\(output)")
+  }
+
   @Test func namedTestsRunInRealTime() async throws {
     let (records, child) = try await run(
       "leavesATaskBehind|onTheMainActor",

@@ -54,3 +54,9 @@ final class EverywhereXCTStaticSamples: EverywhereXCTPropertySamples {
     while Self.clock.now == start { try? await Self.clock.sleep(for: .seconds(1)) }
   }
 }
+
+final class EverywhereXCTLostSamples: EverywhereXCTPropertySamples {
+  func testLosesAContinuation() async {
+    await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+  }
+}

@@ -70,7 +70,8 @@ extension SchedulerState {
   mutating func externallyStartedJobEnded(isProgress: Bool = true) {
     idleness.externallyStartedJobEnded()
     if isProgress { activity.externallyStartedJobEnded() }
-    scope?.mustSetAlarm = true
+    // Without progress, an alarm that is under way goes on. Otherwise each pause would set it again, and it never rang.
+    if isProgress || scope?.pace.alarm == nil { scope?.mustSetAlarm = true }
   }
 
   mutating func dispatchedBlockBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 {
@@ -109,7 +110,11 @@ extension SchedulerState {
 
   /// Does nothing while the test is not idle: a new alarm is set when the test is idle again.
   mutating func alarmRings(_ number: Int, _ others: ScopeState.Others) -> Action? {
-    guard idleness.isIdle, let scope else { return nil }
+    guard let scope else { return nil }
+    guard idleness.isIdle else {
+      scope.pace.alarmIsMissed(number)
+      return nil
+    }
     return scope.alarmRings(number, others)
   }
 

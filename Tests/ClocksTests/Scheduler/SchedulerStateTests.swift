@@ -351,7 +351,29 @@ import Testing
     _ = state.alarmRings(1, .areIdle)
     #expect(state.scope?.body.toCancel.count == 0)
     state.externallyStartedJobEnded()
+    #expect(state.step() == "rest, alarm 2 in 5.0 seconds")
+    _ = state.alarmRings(2, .areIdle)
+    #expect(state.scope?.body.toCancel.count == 1)
+  }
+
+  /// A thread that waits in a run loop pauses a hundred times a second.
+  @Test func pausesWithoutProgressDoNotSetTheAlarmAgain() {
+    var state = SchedulerState(scope: Scope(ScopeOptions()))
+    state.beginBody()
+    state.idleness.externallyStartedJobsBegan()
+    state.externallyStartedJobEnded(isProgress: false)
+    #expect(state.scope?.mustSetAlarm == true)
+    #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
+    state.idleness.externallyStartedJobsBegan()
+    state.externallyStartedJobEnded(isProgress: false)
+    #expect(state.scope?.mustSetAlarm == false)
+    // An alarm that rings between two pauses is lost, so the next pause sets another one.
+    state.idleness.externallyStartedJobsBegan()
     _ = state.alarmRings(1, .areIdle)
+    state.externallyStartedJobEnded(isProgress: false)
+    #expect(state.scope?.mustSetAlarm == true)
+    #expect(state.step() == "rest, alarm 2 in 5.0 seconds")
+    _ = state.alarmRings(2, .areIdle)
     #expect(state.scope?.body.toCancel.count == 1)
   }
 

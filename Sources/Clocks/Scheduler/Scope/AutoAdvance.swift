@@ -51,6 +51,11 @@ struct AutoAdvance: ~Copyable {
     return Action.Alarm(number: alarms, duration: duration)
   }
 
+  /// Notes that an alarm rang while the scope was not idle, so that a new one is set.
+  mutating func alarmIsMissed(_ number: Int) {
+    if alarm?.number == number { alarm = nil }
+  }
+
   /// Stops the program if a count is wrong; for tests.
   func checkInvariants() {
     precondition(holds >= unlimitedHolds && unlimitedHolds >= 0, "time was released too often")
