@@ -13,15 +13,11 @@ let support: [SwiftSetting] =
   Context.environment["CHECK_LOCK_RANKS"] == nil ? [] : [.define("CHECK_LOCK_RANKS")]
 
 // Without optimization, the compiler copies each variable once more for the debugger, and clears that memory first. The
-// engine is a tenth faster without these copies. The driver starts a process for each 25 files, even on two cores, and
-// each of them reads all files of the module: larger batches take a sixth less. The number of processes is at least
-// that of the cores. The flags are used only with compilers that are known to have them.
+// engine is a tenth faster without these copies. The flag is used only with compilers that are known to have it.
 #if compiler(<6.4)
   let engine: [SwiftSetting] = [
     .unsafeFlags(
-      [
-        "-Xfrontend", "-disable-debugger-shadow-copies", "-driver-batch-size-limit", "100",
-      ], .when(configuration: .debug))
+      ["-Xfrontend", "-disable-debugger-shadow-copies"], .when(configuration: .debug))
   ]
 #else
   let engine: [SwiftSetting] = []
