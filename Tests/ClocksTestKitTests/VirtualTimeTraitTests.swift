@@ -16,6 +16,19 @@ import Testing
     #expect(VirtualTime.current?.now == .init(offset: .seconds(number)))
   }
 
+  /// The scope begins in a task that is cancelled already.
+  @Test func theBodyOfACancelledTestIsCancelled() async throws {
+    try await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await VirtualTimeTrait.virtualTime.provideScope(
+        for: Test.current!, testCase: Test.Case.current
+      ) {
+        #expect(Task.isCancelled)
+        await #expect(throws: CancellationError.self) { try await Task.sleep(for: .seconds(1)) }
+      }
+    }.value
+  }
+
   @Test func aDumpNamesTheLineOfTheTest() throws {
     let place = "made at ClocksTestKitTests/VirtualTimeTraitTests.swift:\(#line - 1)\n"
     let dump = Scheduler.dumpText(of: [try VirtualTime.required.scheduler])

@@ -58,9 +58,10 @@ final class RunEnd: @unchecked Sendable {
   nonisolated(unsafe) private var isLeft = false
 
   private let lock = Lock(.leaf)
-  // Both guarded by the lock.
+  // These are guarded by the lock.
   nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
   nonisolated(unsafe) private var task: Task<Void, Never>?
+  nonisolated(unsafe) private var isCancelled = false
 
   func finish(isLeft: Bool) {
     let continuation = lock.withLock {
@@ -92,11 +93,20 @@ final class RunEnd: @unchecked Sendable {
         var context = ThreadContext(owner: scheduler, taskID: UnownedTask.currentID ?? 0)
         context.run { _ in
           let task = Task(operation: body)
-          lock.withLock { self.task = task }
+          let isCancelled = lock.withLock {
+            self.task = task
+            return self.isCancelled
+          }
+          if isCancelled { task.cancel() }
         }
       }
     } onCancel: {
-      lock.withLock { self.task }?.cancel()
+      // If the caller is cancelled already, there is no task yet.
+      let task = lock.withLock {
+        isCancelled = true
+        return self.task
+      }
+      task?.cancel()
     }
     let task = lock.withLock {
       defer { self.task = nil }
