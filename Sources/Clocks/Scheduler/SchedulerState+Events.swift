@@ -70,7 +70,7 @@ extension SchedulerState {
   mutating func externallyStartedJobEnded(isProgress: Bool = true) {
     idleness.externallyStartedJobEnded()
     if isProgress { activity.externallyStartedJobEnded() }
-    // Without progress, an alarm that is under way goes on. Otherwise each pause would set it again, and it never rang.
+    // Without progress, an alarm that is under way goes on. If each pause set it again, it would never ring.
     if isProgress || scope?.pace.alarm == nil { scope?.mustSetAlarm = true }
   }
 

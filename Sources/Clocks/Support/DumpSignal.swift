@@ -11,28 +11,30 @@ enum DumpSignal {
 
   static var written: Int { count.load(ordering: .relaxed) }
 
+  /// Guards `dumps`. Rank `leaf`.
+  private static let lock = Lock(.leaf)
   /// Returns the task dumps; `nil` before the process has made a clock or a scope.
-  private static let dumps = Mutex<(@Sendable () -> String)?>(nil)
+  nonisolated(unsafe) private static var dumps: (@Sendable () -> String)?
 
-  /// Begins to receive the signal. Until then, it ends the process.
+  /// Begins to receive the signal, whose default action would end the process.
   static func start() { _ = source }
 
   /// Begins to receive the signal, and sets what it prints.
   static func start(printing text: @escaping @Sendable () -> String) {
     guard Environment.dumpSignal != nil else { return }
-    dumps.withLock { $0 = text }
+    lock.withLock { dumps = text }
     start()
   }
 
   #if !canImport(CRT) && !canImport(WASILibc)
     /// Stored only to keep the source alive.
     nonisolated(unsafe) private static let source = Environment.dumpSignal.map { number in
-      // The signal is ignored, because its default action would end the process. The source still receives it.
+      // The source receives the signal although the process ignores it.
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(
         signal: number, queue: .global(qos: .userInitiated))
       source.setEventHandler {
-        let text = dumps.withLock(\.self)?() ?? ""
+        let text = lock.withLock { dumps }?() ?? ""
         Terminal.writeLine(
           text.isEmpty ? "No test has a clock or a scope of virtual time." : text)
         count.add(1, ordering: .relaxed)
