@@ -245,7 +245,7 @@ typealias OwnerTable = TaskTable<OwnerMark>
 
 /// An owner, which is not retained.
 struct OwnerMark: TaskTableEntry {
-  static let none = OwnerMark(owner: nil)
+  static var none: OwnerMark { OwnerMark(owner: nil) }
 
   unowned(unsafe) let owner: TaskOwner?
 

@@ -29,10 +29,17 @@ enum PriorExecutors {
   private static let main = MainActor.sharedUnownedExecutor
 
   /// Must be called before the executors are replaced.
-  static func remember() { _ = (pool, main, areDispatch) }
+  static func remember() {
+    _ = (pool, main)
+    areDispatch = submitToDispatch
+  }
 
   /// Whether the executors are the platform's, which submit their jobs to Dispatch.
-  static let areDispatch: Bool = {
+  ///
+  /// A variable, because each unowned job reads it, and reading a lazy constant costs more.
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var areDispatch = false
+
+  private static var submitToDispatch: Bool {
     switch _typeName(type(of: pool)) {
     // The executors of Swift 6.1 and earlier, which cannot be replaced.
     case "Swift._DefaultGlobalConcurrentExecutor": return true
@@ -42,7 +49,7 @@ enum PriorExecutors {
     // The executors of another copy of this module also submit their jobs to Dispatch.
     default: return OtherCopy.place != nil
     }
-  }()
+  }
 
   /// The main actor's executor, if it is a Swift object, as it is since Swift 6.2.
   fileprivate static var mainExecutor: (any SerialExecutor)? {

@@ -16,17 +16,19 @@ import Synchronization
 /// The `taskID` of such a `ReadyJob` is the task that `TestCaseMembership` has noted as having yielded; else 0.
 final class UnownedJobs: @unchecked Sendable {
   private static let highestPriority = 33
-  /// By priority. Each job reads this, and a debug build would call generic functions for an `Array`.
+  /// By priority, and then those of the main thread. Each job reads this, and a debug build would call generic
+  /// functions for an `Array`.
   nonisolated(unsafe) private static let all: UnsafeMutablePointer<UnownedJobs> = {
-    let all = UnsafeMutablePointer<UnownedJobs>.allocate(capacity: highestPriority + 1)
+    let all = UnsafeMutablePointer<UnownedJobs>.allocate(capacity: highestPriority + 2)
     for priority in 0...highestPriority {
       (all + priority).initialize(to: UnownedJobs(priority: priority))
     }
+    (all + highestPriority + 1).initialize(
+      to: UnownedJobs(priority: QualityOfService.default.rawValue, InternalDispatch.mainQueue))
     return all
   }()
 
-  private static let ofMainThread = UnownedJobs(
-    priority: QualityOfService.default.rawValue, InternalDispatch.mainQueue)
+  private static var ofMainThread: UnownedJobs { all[highestPriority + 1] }
 
   private static func of(_ job: ReadyJob) -> UnownedJobs {
     if case .main = job.executor { return ofMainThread }
@@ -87,9 +89,10 @@ final class UnownedJobs: @unchecked Sendable {
   @exclusivity(unchecked) private var isQueueBlocked = false
   /// Counts the jobs that have begun. A job's number is the value of this count when it begins.
   @exclusivity(unchecked) private var begun: UInt64 = 0
-  @exclusivity(unchecked) private var running = ScratchBuffer<UInt64>()
-  /// What is to be counted when all jobs have ended whose numbers are at most `last`.
-  @exclusivity(unchecked) private var awaited: [(last: UInt64, ends: CountedEnds)] = []
+  /// The number of jobs that have begun and not ended.
+  @exclusivity(unchecked) private var running = 0
+  /// What is to be counted when all jobs have ended whose numbers are at most `last`; `missing` have not.
+  @exclusivity(unchecked) private var awaited: [(last: UInt64, missing: Int, ends: CountedEnds)] = []
   /// Whether `awaited` has elements. Kept apart, because a debug build calls generic functions for an Array.
   @exclusivity(unchecked) private var isAwaited = false
   private let queue: InternalDispatch.Queue
@@ -113,7 +116,7 @@ final class UnownedJobs: @unchecked Sendable {
     let queue = queue(isBlocked: isQueueBlocked)
     #if os(Linux)
       dispatch_async_f(queue, Unmanaged.passUnretained(self).toOpaque()) {
-        Unmanaged<UnownedJobs>.fromOpaque($0!).takeUnretainedValue().runFirst()
+        Unmanaged<UnownedJobs>.fromOpaque($0!)._withUnsafeGuaranteedRef { $0.runFirst() }
       }
     #else
       InternalDispatch.submit({ self.runFirst() }, to: queue)
@@ -130,7 +133,7 @@ final class UnownedJobs: @unchecked Sendable {
     guard !waiting.isEmpty else { return lock.unlock() }
     begun += 1
     let number = begun
-    running.append(number)
+    running += 1
     let first = waiting.remove(at: 0)
     lock.unlock()
     var job = RuntimeHooks.runUnowned(first)
@@ -146,28 +149,28 @@ final class UnownedJobs: @unchecked Sendable {
 
   private func end(_ number: UInt64) {
     lock.lock()
-    var place = 0
-    while running[place] != number { place += 1 }
-    running.remove(at: place)
-    let over = isAwaited ? takeOver() : nil
+    running -= 1
+    let over = isAwaited ? takeOver(endOf: number) : nil
     lock.unlock()
     if let over { for ends in over { ends.count() } }
   }
 
   private func wait(for ends: CountedEnds) {
-    let over = lock.withLock {
-      awaited.append((begun + UInt64(waiting.count), ends))
-      return takeOver()
+    let missing = lock.withLock {
+      let missing = running + waiting.count
+      guard missing > 0 else { return missing }
+      awaited.append((begun + UInt64(waiting.count), missing, ends))
+      isAwaited = true
+      return missing
     }
-    for ends in over { ends.count() }
+    if missing == 0 { ends.count() }
   }
 
-  /// Removes from `awaited` what no present job keeps any more, and returns it. Requires the lock.
-  private func takeOver() -> [CountedEnds] {
-    // Jobs begin in the order of their numbers, and a job may end before an earlier one.
-    let first = running.count > 0 ? running[0] : begun + 1
-    let over = awaited.prefix { $0.last < first }
-    awaited.removeFirst(over.count)
+  /// Removes from `awaited` what only the job with this number has kept, and returns it. Requires the lock.
+  private func takeOver(endOf number: UInt64) -> [CountedEnds] {
+    for index in awaited.indices where number <= awaited[index].last { awaited[index].missing -= 1 }
+    let over = awaited.filter { $0.missing == 0 }
+    awaited.removeAll { $0.missing == 0 }
     isAwaited = !awaited.isEmpty
     return over.map(\.ends)
   }
