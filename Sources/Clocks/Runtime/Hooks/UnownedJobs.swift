@@ -59,6 +59,8 @@ final class UnownedJobs: @unchecked Sendable {
     ofMainThread.wait(for: ends)
   }
 
+  private typealias Awaited = (last: UInt64, missing: Int, ends: CountedEnds)
+
   private final class CountedEnds: Sendable {
     private let missing: Atomic<Int>
     private let body: @Sendable () -> Void
@@ -92,7 +94,7 @@ final class UnownedJobs: @unchecked Sendable {
   /// The number of jobs that have begun and not ended.
   @exclusivity(unchecked) private var running = 0
   /// What is to be counted when all jobs have ended whose numbers are at most `last`; `missing` have not.
-  @exclusivity(unchecked) private var awaited: [(last: UInt64, missing: Int, ends: CountedEnds)] = []
+  @exclusivity(unchecked) private var awaited: [Awaited] = []
   /// Whether `awaited` has elements. Kept apart, because a debug build calls generic functions for an Array.
   @exclusivity(unchecked) private var isAwaited = false
   private let queue: InternalDispatch.Queue
