@@ -34,6 +34,54 @@ import Testing
     for _ in 0..<(cores * 2) { mayEnd.signal() }
   }
 
+  /// Jobs that each run until they are told to end.
+  private final class HeldJobs: Sendable {
+    /// Lives as long as the process, as its queue needs it.
+    private static let jobs = UnownedJobs(priority: 17)
+
+    private let mayEnd = (0..<3).map { _ in DispatchSemaphore(value: 0) }
+    private let begun = Tally()
+    let waitsOver = Tally()
+
+    /// Submits a job, and returns when it has begun.
+    func begin(_ number: Int) async throws {
+      let body: @Sendable () -> Void = { [self] in
+        begun.add()
+        mayEnd[number].wait()
+      }
+      let job = ThreadContext.capturingNextJob { Task { body() } }
+      let count = begun.value
+      Self.jobs.submit(ReadyJob(job: try #require(job), taskID: 0, executor: .pool))
+      while begun.value == count { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    func wait() { Self.jobs.wait(for: UnownedJobs.CountedEnds(count: 1) { self.waitsOver.add() }) }
+
+    /// Lets a job end. Its thread notes that after an unknown time.
+    func end(_ number: Int) { mayEnd[number].signal() }
+  }
+
+  /// A wait ends with the last of the jobs that were present when it began, in whatever order they end.
+  @Test func aWaitEndsWithTheJobsThatWerePresent() async throws {
+    let held = HeldJobs()
+    held.wait()
+    #expect(held.waitsOver.value == 1)
+    try await held.begin(0)
+    held.wait()
+    try await held.begin(1)
+    held.wait()
+    held.end(1)
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(held.waitsOver.value == 1)
+    // Younger than both waits, so they do not wait for its end.
+    try await held.begin(2)
+    held.end(0)
+    while held.waitsOver.value < 3 { try await Task.sleep(for: .milliseconds(1)) }
+    held.end(2)
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(held.waitsOver.value == 3)
+  }
+
   /// A task outside the test that waits, and then notes that it has run.
   private final class Outside: Sendable {
     let continuation = Mutex<UnsafeContinuation<Void, Never>?>(nil)

@@ -61,7 +61,7 @@ final class UnownedJobs: @unchecked Sendable {
 
   private typealias Awaited = (last: UInt64, missing: Int, ends: CountedEnds)
 
-  private final class CountedEnds: Sendable {
+  final class CountedEnds: Sendable {
     private let missing: Atomic<Int>
     private let body: @Sendable () -> Void
 
@@ -157,7 +157,7 @@ final class UnownedJobs: @unchecked Sendable {
     if let over { for ends in over { ends.count() } }
   }
 
-  private func wait(for ends: CountedEnds) {
+  func wait(for ends: CountedEnds) {
     let missing = lock.withLock {
       let missing = running + waiting.count
       guard missing > 0 else { return missing }
