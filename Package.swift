@@ -38,6 +38,8 @@ let package = Package(
     .executable(name: "ContextDemo", targets: ["ContextDemo"]),
   ],
   targets: [
+    // Does not import Synchronization: the compiler indexes each library of the toolchain once, in the first file that
+    // imports it. That takes two seconds for this one, and all other modules wait for ClocksSupport.
     .target(name: "ClocksSupport", swiftSettings: support + engine),
     .target(name: "ClocksCore", dependencies: ["ClocksSupport"]),
     .target(name: "ClocksDrawing", dependencies: ["ClocksSupport"]),

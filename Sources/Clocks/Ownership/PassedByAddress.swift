@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// Otherwise a debug build copies the whole struct for each call of a function that does not change it: 784 bytes
 /// for the state of a scheduler.
-public struct PassedByAddress: ~Copyable {
+struct PassedByAddress: ~Copyable {
   private let mark = Atomic<UInt8>(0)
 
-  public init() {}
+  init() {}
 }
