@@ -90,7 +90,7 @@ final class SuiteRunner {
     return environment
   }
 
-  /// Repeats the processes of a run in some orders, and returns the records of each order.
+  /// Repeats the processes of a run once in each order, and returns the records of each order.
   ///
   /// - Parameter test: The only test to run, one of Swift Testing; `nil` to run all.
   private func `repeat`(

@@ -107,7 +107,9 @@ struct DispatchedBlocks {
     return newest
   }
 
-  /// Counts a block that has come to a queue (`change` is 1) or has ended (-1), or an abandoned one that has ended (0).
+  /// Updates `count` when a block comes to a queue (`change` is 1) or ends (-1).
+  ///
+  /// `change` is 0 if an abandoned block ends: it did not count, but blocks behind it may begin.
   private mutating func countChanges(by change: Int, on queue: BlockQueue) {
     if let stop = stop(of: queue) {
       // A block that comes to a stopped queue cannot begin.

@@ -11,7 +11,7 @@ struct JobQueue: ~Copyable {
   /// The number of jobs, which are in consecutive slots, from `head` on.
   private(set) var count = 0
   private(set) var parked = 0
-  /// The number of jobs that are not parked and run on the main thread only.
+  /// The number of jobs for the main thread that are not parked.
   private var onMain = 0
   /// The number of jobs that cannot begin, because a paused or parallel job holds the main thread.
   private var withheld = 0

@@ -115,7 +115,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     return all
   }
 
-  /// Calls `body` with each entry, in no particular order. `body` must not change the table. O(places).
+  /// Calls `body` with each entry, in no particular order. `body` must not change the table. O(`length`).
   @_transparent
   func visitAll(_ body: (Entry) -> Void) {
     var place = 0

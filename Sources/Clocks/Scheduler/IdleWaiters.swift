@@ -10,7 +10,7 @@ class IdleWaiter {
     case settle
     /// Moves time, after the earlier waiters of this kind.
     case advance
-    /// Looks at each instant at which something happens, no matter what moves time there.
+    /// Waits for the next instant at which the test is idle, no matter what moves time there.
     case observe
   }
 

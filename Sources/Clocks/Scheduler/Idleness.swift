@@ -71,7 +71,7 @@ struct Idleness: ~Copyable {
     return isIdle
   }
 
-  /// Lets time move by one step, whatever blocks and external tasks there are.
+  /// Makes blocks and external tasks not count, so that time can move by one step. Then `countEverything` is called.
   mutating func leaveOutParallelWork() {
     dispatchedBlocks.areLeftOut = true
     externalTasks.areLeftOut = true

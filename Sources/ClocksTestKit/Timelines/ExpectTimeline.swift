@@ -25,7 +25,7 @@ import ClocksSupport
 ///
 /// The check is exact: an event between two steps, a missing event and an additional event are failures. If
 /// the diagram does not show an end, the sequence must not end, and its reader is cancelled after the last
-/// step. Time moves by exactly the diagram's length, from deadline to deadline, as for
+/// step. Time moves exactly from the first step to the last, from deadline to deadline, as for
 /// `TestClock.eventually(within:)`.
 ///
 /// A failure shows the expected diagram above the actual one, and the first difference. If a diagram has a

@@ -62,9 +62,9 @@ struct TaskReader {
     read(unsafeBitCast(task, to: UInt.self))?.functions ?? []
   }
 
-  /// The name of the actor or executor at an address. Requires that a task waits for its turn on it.
+  /// Returns the name of the actor or executor at an address. Requires that a task waits for its turn on it.
   ///
-  /// `nil` for the default executor and the main executor, whose jobs pass through the hooks.
+  /// Returns `nil` for the default executor and the main executor, whose jobs pass through the hooks.
   func actorName(_ identity: UInt) -> String? {
     guard identity != 0, identity != Self.mainExecutor else { return nil }
     // On Linux an object begins with its type, and the type of a Swift class begins with a zero.

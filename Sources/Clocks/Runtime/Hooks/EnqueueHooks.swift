@@ -137,7 +137,7 @@ extension RuntimeHooks {
     return owner?.isVirtual == true ? owner : nil
   }
 
-  /// Returns the task whose sleep a job ends: the current one, if the runtime delays the job.
+  /// Returns the task that waits for a delayed job: the current task, which sleeps; outside tasks, the job's own task.
   static func sleeper(_ job: UnownedJob) -> UnownedTask? { UnownedTask.current ?? delayedTask(job) }
 
   /// Delays a job in virtual time, and returns `false` if the waiting task's time is real.

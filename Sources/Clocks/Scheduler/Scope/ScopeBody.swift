@@ -57,10 +57,11 @@ struct ScopeBody: ~Copyable {
     return (isReported ? nil : problem, takeToCancel() + [task])
   }
 
-  /// Notes a problem, and that the body has to be cancelled. Returns what follows besides; `nil` for nothing.
+  /// Notes a problem, and that the body and the culprit have to be cancelled. Returns what else has to follow, if anything.
   ///
-  /// If the body was cancelled before and has not returned, the first problem has to be reported. If it was reported
-  /// before, and all tasks were cancelled, the body has to be left.
+  /// After the first problem nothing else follows: the body may return. If it has not returned at the second problem, the
+  /// first one is reported, and all tasks are cancelled. If the body has not returned at a problem after that, the scope
+  /// is left.
   mutating func abort(_ problem: ScopeProblem, culprit: RetainedTask? = nil) -> Action? {
     if let culprit { toCancel.append(culprit) }
     if let task { toCancel.append(task) }
