@@ -162,8 +162,8 @@ extension Scheduler {
 
   /// Returns the external work that has made no progress for longer than `limit`, if the test waits for it.
   ///
-  /// Tasks that have only ended, or begun to sleep, do not count. O(external tasks). The test no longer waits for that work. It waits for `continueAfterAbsence` instead, so that the test does
-  /// not end before the report.
+  /// Tasks that have only ended, or begun to sleep, do not count. The test no longer waits for that work. It waits for
+  /// `continueAfterAbsence` instead, so that it does not end before the report. O(external tasks).
   func newAbsence(after limit: Duration, isAnyRunning: Bool = false) -> Absence? {
     // An external task may have returned unseen.
     ExternalTaskRegistry.look()
