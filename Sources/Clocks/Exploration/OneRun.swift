@@ -91,7 +91,7 @@ struct Finding: Sendable {
   }
 
   var kind = Kind.report
-  /// What the failure is and where, which are equal in all runs in which the same failure comes.
+  /// Identifies the failure, by what it is and where: equal in all runs in which the same failure occurs.
   var key: String
   var text: String
   /// Where the test states the invariant that fails.

@@ -136,8 +136,8 @@ struct DispatchedBlocks {
 
   /// The first block for which Dispatch may still start a thread, although all threads wait; `nil` if there is none.
   ///
-  /// Dispatch does not if the block is behind another one, or for the main thread. A signal that counts as a block
-  /// (`AwaitedSemaphores`) is none of Dispatch. O(blocks).
+  /// Dispatch starts no thread for a block that is behind another one, or that is for the main thread. A signal that
+  /// counts as a block (`AwaitedSemaphores`) needs no thread. O(blocks).
   var firstThatMayBegin: UInt64? {
     let summaries = summaries
     return blocks.filter { number, block in
@@ -215,14 +215,14 @@ struct BlockQueue: Hashable, Sendable {
     if address == 0 { hasher.combine(label) } else { hasher.combine(address) }
   }
 
-  /// What keeps the blocks of a queue from beginning.
+  /// Which blocks of a queue cannot begin: all; barriers and those behind one; or all until a running `sync` ends.
   enum Stop: Sendable {
     case ofAll
     case ofBarriers
     case sync
   }
 
-  /// What a block of the queue that waits keeps from beginning.
+  /// Returns which other blocks of the queue cannot begin while one of its blocks waits.
   func stop(by isBarrier: Bool) -> Stop { isConcurrent && !isBarrier ? .ofBarriers : .ofAll }
 
   /// For example `the queue "orders"`.

@@ -93,7 +93,7 @@ final class UnownedJobs: @unchecked Sendable {
   @exclusivity(unchecked) private var begun: UInt64 = 0
   /// The number of jobs that have begun and not ended.
   @exclusivity(unchecked) private var running = 0
-  /// What is to be counted when all jobs have ended whose numbers are at most `last`; `missing` have not.
+  /// The waits of `afterPresentJobs`. Each is for the jobs with numbers up to `last`, of which `missing` have not ended.
   @exclusivity(unchecked) private var awaited: [Awaited] = []
   /// Whether `awaited` has elements. Kept apart, because a debug build calls generic functions for an Array.
   @exclusivity(unchecked) private var isAwaited = false
@@ -168,7 +168,7 @@ final class UnownedJobs: @unchecked Sendable {
     if missing == 0 { ends.count() }
   }
 
-  /// Removes from `awaited` what only the job with this number has kept, and returns it. Requires the lock.
+  /// Counts the end of a job for all waits in `awaited`. Removes and returns those that are over. Requires the lock.
   private func takeOver(endOf number: UInt64) -> [CountedEnds] {
     for index in awaited.indices where number <= awaited[index].last { awaited[index].missing -= 1 }
     let over = awaited.filter { $0.missing == 0 }
@@ -177,7 +177,7 @@ final class UnownedJobs: @unchecked Sendable {
     return over.map(\.ends)
   }
 
-  /// The number of jobs that a thread has kept and runs before other blocks of the queue.
+  /// The most jobs that a thread runs one after another because each has made the next one ready.
   private static let mostInTurn = 16
 }
 
