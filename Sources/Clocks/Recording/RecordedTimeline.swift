@@ -77,7 +77,7 @@ public struct RecordedTimeline: Sendable {
   }
 }
 
-/// The latest events of a recording, up to a limit.
+/// The latest events of a recording: at least `limit`, if there were as many.
 ///
 /// Copies of the store share blocks of events, because each place in a block is written only once. So a copy
 /// costs O(blocks), and stays unchanged while events are added. The recorder's lock guards `append`.
