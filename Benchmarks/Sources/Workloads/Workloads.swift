@@ -103,7 +103,7 @@ public enum Workloads {
     }
     floor.settle()
     let time = await nanoseconds(per: order.count) {
-      // Captured, because each cancelled task becomes ready at once.
+      // Captured, because each cancelled task becomes ready immediately.
       floor.capture { for index in order { tasks[index - 1].cancel() } }
       floor.settle()
     }
