@@ -6,6 +6,8 @@ public import Testing
 
 extension TimedExpectation {
   /// Expects the count of events within `limit`.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func wait(
     within limit: Duration, on clock: TestClock<Duration>? = nil, sourceLocation: SourceLocation
@@ -14,6 +16,8 @@ extension TimedExpectation {
   }
 
   /// Expects the count of events within `limit`, on a clock with custom durations.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   @_disfavoredOverload
   public nonisolated(nonsending) func wait<OtherDuration>(
@@ -25,6 +29,8 @@ extension TimedExpectation {
 
 extension Probe {
   /// Begins to read. The first element is requested when the current task suspends.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   public convenience init<Elements: AsyncSequence & SendableMetatype>(
     _ sequence: sending Elements, on clock: TestClock<Duration>? = nil,
     sourceLocation: SourceLocation
@@ -36,6 +42,8 @@ extension Probe {
   }
 
   /// Expects an element within `limit` from now, and returns it.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func next(
     within limit: Duration, sourceLocation: SourceLocation
@@ -47,6 +55,8 @@ extension Probe {
   }
 
   /// Checks that nothing arrives within `duration` from now.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func expectNothing(
     for duration: Duration = .zero, sourceLocation: SourceLocation
@@ -58,6 +68,8 @@ extension Probe {
   }
 
   /// Checks that the sequence ends within `limit` from now.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func expectEnd(
     within limit: Duration, sourceLocation: SourceLocation
@@ -69,6 +81,8 @@ extension Probe {
   }
 
   /// Expects that the sequence throws an error within `limit` from now, and returns the error.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func expectError(
     within limit: Duration, sourceLocation: SourceLocation
@@ -80,6 +94,8 @@ extension Probe {
   }
 
   /// Cancels the task that reads, and checks that every event was taken.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func finish(
     sourceLocation: SourceLocation
@@ -91,6 +107,8 @@ extension Probe {
 }
 
 /// Expects an exact number of confirmations while `body` runs and within a virtual time after it.
+///
+/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func confirmation<Result>(
   _ comment: Comment? = nil, expectedCount: Int = 1, within limit: Duration,
@@ -103,6 +121,8 @@ public nonisolated(nonsending) func confirmation<Result>(
 }
 
 /// Expects a range of confirmations while `body` runs and within a virtual time after it.
+///
+/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func confirmation<Result>(
   _ comment: Comment? = nil,
@@ -116,6 +136,8 @@ public nonisolated(nonsending) func confirmation<Result>(
 }
 
 /// Checks that a sequence does what a diagram shows: which values arrive when, and how it ends.
+///
+/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & SendableMetatype>(
   of sequence: sending Elements, _ diagram: String, every step: Duration = .seconds(1),
@@ -130,6 +152,8 @@ where Elements.Element: Equatable & Sendable, Elements.AsyncIterator: SendableMe
 }
 
 /// Checks that a sequence does what a diagram shows. Values appear in it as their descriptions.
+///
+/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & SendableMetatype>(
   of sequence: sending Elements, _ diagram: String, every step: Duration = .seconds(1),
@@ -143,6 +167,8 @@ public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & Sen
 }
 
 /// Runs `operation` in a scope in which all time is virtual, and returns its result.
+///
+/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func withVirtualTime<Result>(
   autoAdvance: Bool = true, leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
@@ -160,6 +186,8 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
 /// Runs `operation` in many orders of its jobs, in virtual time, and explains the first failure.
 ///
 /// A helper should take the `function` of its caller and pass it on, because the seed follows from the test's name.
+///
+/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
@@ -179,6 +207,8 @@ public nonisolated(nonsending) func withSchedules(
 /// Runs `operation` in up to `count` orders of its jobs.
 ///
 /// A helper should take the `function` of its caller and pass it on, because the seed follows from the test's name.
+///
+/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,

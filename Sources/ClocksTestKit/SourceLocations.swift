@@ -9,8 +9,7 @@ public import Testing
 //     await clock.eventually(within: .seconds(5), sourceLocation: sourceLocation) { … }
 //   }
 //
-// The parameter has no default value here, so that a call without it is a call of the other overload. Each
-// function does what the overload with `fileID:` does, but records failures at `sourceLocation`.
+// The parameter has no default value here, so that a call without it is a call of the other overload.
 
 extension CallSite {
   init(_ location: SourceLocation) {
@@ -27,6 +26,8 @@ extension CallSite {
 
 extension TestClock {
   /// Runs the test's tasks as far as they can.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   public nonisolated(nonsending) func settle(
     sourceLocation: SourceLocation
   ) async {
@@ -36,6 +37,8 @@ extension TestClock {
   }
 
   /// Moves time forward by `duration`.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   public nonisolated(nonsending) func advance(
     by duration: Duration, sourceLocation: SourceLocation
   ) async {
@@ -46,6 +49,8 @@ extension TestClock {
   }
 
   /// Moves time forward to `deadline`.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   public nonisolated(nonsending) func advance(
     to deadline: Instant, sourceLocation: SourceLocation
   ) async {
@@ -56,6 +61,8 @@ extension TestClock {
   }
 
   /// Moves time forward to the next deadline.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func advanceToNextSleep(
     sourceLocation: SourceLocation
@@ -66,6 +73,8 @@ extension TestClock {
   }
 
   /// Moves time forward until `condition` holds, but not beyond `limit`.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func advance(
     upTo limit: Duration, until condition: nonisolated(nonsending) () async throws -> Bool,
@@ -78,6 +87,8 @@ extension TestClock {
   }
 
   /// Moves time forward until no sleep is pending.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   public nonisolated(nonsending) func run(
     timeout: Swift.Duration = .milliseconds(500), sourceLocation: SourceLocation
   ) async {
@@ -88,6 +99,8 @@ extension TestClock {
   }
 
   /// Throws if a task still sleeps on this clock.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   public nonisolated(nonsending) func checkSuspension(
     sourceLocation: SourceLocation
   ) async throws {
@@ -97,6 +110,8 @@ extension TestClock {
   }
 
   /// Expects that `condition` holds at some time within `limit`.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func eventually(
     within limit: Duration, _ comment: Comment? = nil, sourceLocation: SourceLocation,
@@ -109,6 +124,8 @@ extension TestClock {
   }
 
   /// Expects that `condition` does not hold at any time within `limit`.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func never(
     within limit: Duration, _ comment: Comment? = nil, sourceLocation: SourceLocation,
@@ -123,6 +140,8 @@ extension TestClock {
 
 extension VirtualTime {
   /// Runs the test's tasks as far as they can.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   public nonisolated(nonsending) func settle(
     sourceLocation: SourceLocation
   ) async {
@@ -130,6 +149,8 @@ extension VirtualTime {
   }
 
   /// Moves time forward by `duration`.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   public nonisolated(nonsending) func advance(
     by duration: Duration, sourceLocation: SourceLocation
   ) async {
@@ -137,6 +158,8 @@ extension VirtualTime {
   }
 
   /// Moves time forward to `deadline`.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   public nonisolated(nonsending) func advance(
     to deadline: Instant, sourceLocation: SourceLocation
   ) async {
@@ -144,6 +167,8 @@ extension VirtualTime {
   }
 
   /// Moves time forward to the next deadline.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func advanceToNextSleep(
     sourceLocation: SourceLocation
@@ -152,6 +177,8 @@ extension VirtualTime {
   }
 
   /// Moves time forward until `condition` holds, but not beyond `limit`.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func advance(
     upTo limit: Duration, until condition: nonisolated(nonsending) () async throws -> Bool,
@@ -161,6 +188,8 @@ extension VirtualTime {
   }
 
   /// Expects that `condition` holds at some time within `limit`.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func eventually(
     within limit: Duration, _ comment: Comment? = nil, sourceLocation: SourceLocation,
@@ -171,6 +200,8 @@ extension VirtualTime {
   }
 
   /// Expects that `condition` does not hold at any time within `limit`.
+  ///
+  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func never(
     within limit: Duration, _ comment: Comment? = nil, sourceLocation: SourceLocation,
