@@ -86,6 +86,20 @@ import Testing
     source.finish()
   }
 
+  #if os(Linux)
+    /// Memory that was freed usually still holds what it held. In the child process it is overwritten.
+    ///
+    /// The first clock of a test reads the number of a task that is over. With a wrong number, the test's tasks would
+    /// not be its own.
+    @Test func noTaskIsReadAfterItWasFreed() async throws {
+      let child = try await ChildProcess.runTests(
+        "OwnershipTests/(everyKindOfTaskIsTheTests|tasksOfActorsAreTheTests)",
+        environment: ["GLIBC_TUNABLES": "glibc.malloc.perturb=190:glibc.malloc.tcache_count=0"])
+      #expect(child.exitCode == 0, "\(child.standardOutput)")
+      #expect(child.standardOutput.contains("2 tests"))
+    }
+  #endif
+
   @Test func anUnownedTaskJoinsWhenItSleepsOnTheClock() async throws {
     let log = Log<String>()
     let (clocks, giveClock) = AsyncStream<TestClock<Swift.Duration>>.makeStream()

@@ -86,6 +86,7 @@ struct StatusProbe: Sendable {
       let wasActive = TaskStatus(of: child).isActive && !TaskStatus(of: task).isActive
       ThreadContext.runToEnd(child)
       readsStatus = readsKind && wasActive && TaskStatus(of: task).isOver
+      withExtendedLifetime(made) {}
       if readsStatus { findYieldFunction() }
     }
 

@@ -76,7 +76,9 @@ struct UnownedTask: Sendable {
       // registered nowhere, because the thread captures jobs while it creates the task.
       var id: UInt64 = 0
       _ = ThreadContext.capturingNextJob {
-        id = taskID(of: unsafeBitCast(Task.immediate {}, to: UnownedJob.self))
+        let task = Task.immediate {}
+        // The task is over, so without this its memory could be freed, and belong to another object, before it is read.
+        id = withExtendedLifetime(task) { taskID(of: unsafeBitCast($0, to: UnownedJob.self)) }
       }
       return id
     }
