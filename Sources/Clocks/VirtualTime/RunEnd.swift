@@ -38,7 +38,7 @@ extension VirtualTime {
       do {
         try await operation(self)
       } catch {
-        end.error = error
+        end.note(error)
       }
       await end.stopIfLeft()
       await self.end()
@@ -47,21 +47,30 @@ extension VirtualTime {
     // The current task is suspended until the body ends, so only one task at a time uses the operation.
     let sendable = unsafeBitCast(body, to: (@Sendable @isolated(any) () async -> Void).self)
     await end.wait(for: sendable, in: scheduler)
-    return end.error
+    return end.knownError
   }
 }
 
 /// The end of a scope's body, which runs in a task of its own and is abandoned if it does not end.
 final class RunEnd: @unchecked Sendable {
-  // The operation's task writes `error` before it calls `finish`. The caller of `wait` reads it afterwards.
-  nonisolated(unsafe) var error: (any Error)?
-  nonisolated(unsafe) private var isLeft = false
-
+  /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
-  // These are guarded by the lock.
+  nonisolated(unsafe) private var error: (any Error)?
+  nonisolated(unsafe) private var isLeft = false
   nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
   nonisolated(unsafe) private var task: Task<Void, Never>?
   nonisolated(unsafe) private var isCancelled = false
+
+  /// The error of the operation; `nil` if it has thrown none, or was abandoned before it threw one.
+  var knownError: (any Error)? { lock.withLock { error } }
+
+  /// Notes the error of the operation, unless it was abandoned.
+  ///
+  /// Thread A runs a job of the operation that has held its thread for long. Thread B abandons the operation, and then its
+  /// caller reads the error. Meanwhile thread A goes on, and the operation throws.
+  func note(_ error: any Error) {
+    lock.withLock { if !isLeft { self.error = error } }
+  }
 
   func finish(isLeft: Bool) {
     let continuation = lock.withLock {
@@ -110,9 +119,9 @@ final class RunEnd: @unchecked Sendable {
     }
     let task = lock.withLock {
       defer { self.task = nil }
-      return self.task
+      return isLeft ? nil : self.task
     }
     // Waits until the task has released everything, before the next run begins.
-    if !isLeft { await task?.value }
+    await task?.value
   }
 }

@@ -1,0 +1,23 @@
+import Testing
+
+@testable import Clocks
+
+@Suite struct RunEndTests {
+  private struct Failed: Error {}
+
+  @Test func theErrorOfAnOperationIsKnown() {
+    let end = RunEnd()
+    #expect(end.knownError == nil)
+    end.note(Failed())
+    end.finish(isLeft: false)
+    #expect(end.knownError is Failed)
+  }
+
+  /// Otherwise the result would depend on how soon the thread goes on that the operation has held.
+  @Test func anErrorAfterTheOperationWasAbandonedIsIgnored() {
+    let end = RunEnd()
+    end.finish(isLeft: true)
+    end.note(Failed())
+    #expect(end.knownError == nil)
+  }
+}
