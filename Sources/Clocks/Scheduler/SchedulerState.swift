@@ -296,7 +296,9 @@ struct SchedulerState: ~Copyable {
   }
 
   mutating func end(_ waiter: IdleWaiter, _ reason: Runaway? = nil) -> Action {
-    waiter.runaway = reason
+    // In the usual case, nothing is written: the waiting task reads the reason without the lock. If the task is not
+    // suspended yet, ThreadSanitizer does not see that its resumption comes after what is written here.
+    if let reason { waiter.runaway = reason }
     idleWaiters.remove(waiter)
     runaway.waitEnds()
     return .finish(waiter.continuation.unsafelyUnwrapped, isOwn: waiter.isOwn)

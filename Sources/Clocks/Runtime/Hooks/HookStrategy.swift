@@ -56,6 +56,7 @@ extension RuntimeHooks {
     UsageFailure.reportToTests()
     ThreadContext.prepare()
     RuntimeFunctions.prepare()
+    NondeterminismHooks.prepare()
     let strategy = OtherCopy.keepsHooks(isAtLoad) ? .none : install(by: HookStrategy.preferred)
     JobHook.wasInstalled()
     TaskStatus.prepare()

@@ -10,11 +10,21 @@ enum NondeterminismHooks {
   /// Only the first call has an effect. Thread-safe.
   static func redirect() { _ = isRedirected }
 
+  /// Called before the hooks are installed: in a test process, before there are other threads.
+  ///
+  /// Other threads read what is stored here as soon as calls are redirected.
+  static func prepare() {
+    #if os(Linux) && canImport(Glibc)
+      originalSystemCall = RuntimeSymbol.address(of: "syscall")
+    #endif
+  }
+
   #if os(Linux) && canImport(Glibc)
     private static let isRedirected: Bool = {
       guard fill.entry.isFound else { return false }
       CallTables.redirect([fill.entry], in: .users())
-      originalSystemCall = callSystem.found
+      // Stored already, unless the hooks were not installed.
+      if originalSystemCall == nil { prepare() }
       for library in ["libswiftCore.so", "libFoundationEssentials.so"] as [StaticString] {
         CallTables.redirect([callSystem.entry], in: .library(library))
       }
@@ -39,7 +49,7 @@ enum NondeterminismHooks {
       fill.original(buffer, count)
     }
 
-    /// The address of `syscall`; set before calls are redirected.
+    /// The address of `syscall`; set by `prepare`.
     ///
     /// The replacement does not read the address from `callSystem`: a thread that waits for a static variable, or for
     /// the metadata of a generic type, makes a system call. If the replacement used either, it would call itself
