@@ -3,6 +3,7 @@ import ClocksSupport
 import Dispatch
 import Foundation
 import Synchronization
+import TestTraits
 import Testing
 
 @testable import Clocks
@@ -202,7 +203,7 @@ private func tasks(_ count: Int) async {
     #expect(found == nil)
   }
 
-  @Test func aSystemClock() async throws {
+  @Test(.disabled(if: hasSanitizer)) func aSystemClock() async throws {
     let found = try #require(
       await divergence { _ in
         var now = timespec()
