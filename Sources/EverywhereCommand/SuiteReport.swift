@@ -14,6 +14,8 @@ struct SuiteReport {
     var first = RunRecords.Test()
     var passed = 0
     var failed = 0
+    /// Whether the test has passed in each run that contains it, by the number of the run.
+    var endings: [Int: Bool] = [:]
     /// The first seed with which the test has failed; 0 is first in, first out.
     var failingSeed: UInt64?
     var failures: [String] = []
@@ -63,6 +65,7 @@ struct SuiteReport {
     crashes += run.crashes
     for (name, test) in run.tests {
       var entry = entries[name] ?? Entry(first: test)
+      entry.endings[runs] = test.hasPassed
       if test.hasPassed {
         entry.passed += 1
       } else {
@@ -110,6 +113,10 @@ struct SuiteReport {
 
   var text: String {
     var lines = ["", heading]
+    if let replayed = options.replayed, let entry = entries[replayed.test] {
+      let (test, seed) = (replayed.test, replayed.seed)
+      lines.append("Replayed \(test)@\(seed): \(entry.endingOfReplay(with: seed)).")
+    }
     lines += sleepers + slowTests
     lines += section(.orderDependent, "Order-dependent: passes in some orders, and fails in others")
     lines += section(.differs, "Passes in real time, and fails in virtual time")
@@ -226,7 +233,7 @@ struct SuiteReport {
   /// How many tests have each result, for example `18 passed in all, 1 is order-dependent`.
   private var results: [String] {
     let counts = Dictionary(grouping: entries.values, by: \.result).mapValues(\.count)
-    let all = runs > 1 ? " in all" : ""
+    let all = options.orders > 1 ? " in all" : ""
     return [
       counts[.passed].map { "\($0) passed\(all)" },
       counts[.orderDependent].map { "\($0) \($0 == 1 ? "is" : "are") order-dependent" },
@@ -244,7 +251,11 @@ struct SuiteReport {
     return ["\(title):"]
       + found.flatMap { name, entry in
         var lines = ["  \(name)"]
-        if runs > 1 { lines[0] += ": failed in \(entry.failed) of \(entry.passed + entry.failed)" }
+        if options.orders > 1 {
+          lines[0] += ": failed in \(entry.failed) of \(entry.passed + entry.failed)"
+        } else if let seed = options.seed {
+          lines[0] += entry.ending(with: seed)
+        }
         lines += Self.summary(of: entry.failures.first)
         lines += entry.reasons.map { "    \($0)" }
         if result == .orderDependent, let token = token(name, entry) {

@@ -13,6 +13,8 @@ extension EverywhereCommandTests {
       ["--replay", "\(Self.suite)/onTheMainActor()@7"], filter: "EverywhereSamples")
     #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
     #expect(child.standardOutput.contains("\nclocks-everywhere: 1 test: 1 passed; "))
+    #expect(
+      child.standardOutput.contains("\nReplayed \(Self.suite)/onTheMainActor()@7: it passed.\n"))
     #expect(child.standardError.contains("Test run with 1 test in 1 suite passed"))
 
     let xcTest = try await runXCTest(
@@ -82,6 +84,30 @@ extension EverywhereCommandTests {
     #expect(xcTest.child.exitCode == 64)
     #expect(
       xcTest.calls.last == #"test --skip-build --disable-swift-testing --filter ^M\.C/testIt(/|$)"#)
+  }
+
+  /// The order that was asked for fails, so the test is repeated first in, first out.
+  @Test(.enabled(if: isBuilt)) func aReplayThatFailsSaysWhatWasRun() async throws {
+    let search = try await run(["--orders", "8"], filter: "EverywhereSamples/dependsOnTheOrder")
+    let line = try #require(search.standardOutput.lines(containing: "Replay: ").first)
+    let found = try #require(line.firstMatch(of: /'(\S+)@(\d+)'/))
+    let replay = try await run(["--replay", "\(found.1)@\(found.2)"], filter: "EverywhereSamples")
+    #expect(
+      replay.standardOutput.contains(
+        "\nReplayed \(found.1)@\(found.2): it failed. First in, first out, it passed.\n"),
+      "\(replay.standardOutput)")
+    let name = "\n  \(Self.suite)/dependsOnTheOrder()"
+    #expect(replay.standardOutput.contains("\(name)\n"), "\(replay.standardOutput)")
+    let seeded = try await run(
+      ["--seed", "\(found.2)"], filter: "EverywhereSamples/(dependsOnTheOrder|fails)\\(")
+    #expect(
+      seeded.standardOutput.contains(
+        "\(name): failed with seed \(found.2), and passed first in, first out\n"),
+      "\(seeded.standardOutput)")
+    #expect(
+      seeded.standardOutput.contains(
+        "/fails(): failed with seed \(found.2), and first in, first out\n"),
+      "\(seeded.standardOutput)")
   }
 
   // MARK: - The build
