@@ -223,8 +223,8 @@ struct SuiteReport {
     }
     if let baselineSeconds {
       text += """
-        . Without virtual time, the tests took \(Self.duration(baselineSeconds)) in all, and with it \
-        \(Self.duration(testSeconds))
+        . Added up, the tests took \(Self.duration(baselineSeconds)) without virtual time, and \
+        \(Self.duration(testSeconds)) with it
         """
     }
     return text

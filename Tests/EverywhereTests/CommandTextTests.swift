@@ -150,6 +150,11 @@ extension EverywhereCommandTests {
     #expect(
       child.standardOutput.contains("clocks-everywhere: 2 tests: 1 passed, 1 failed; "),
       "\(child.standardOutput)")
+    // The times of tests that run in parallel.
+    #expect(
+      child.standardOutput.contains(
+        /\. Added up, the tests took [0-9.]+ s without virtual time, and [0-9.]+ s with it\n/),
+      "\(child.standardOutput)")
   }
 
   @Test(.enabled(if: isBuilt)) func testsWithOneReasonAreCounted() async throws {
