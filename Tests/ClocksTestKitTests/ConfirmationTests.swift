@@ -68,7 +68,7 @@ import Testing
           text: """
             Expected "ticks" to be fulfilled exactly 3 times within 10.0 seconds, but it was 2 \
             times.
-            TestClock at 10.0 seconds, no pending sleep
+            VirtualTime at 10.0 seconds, no pending sleep
             """, line: line)
       ])
   }

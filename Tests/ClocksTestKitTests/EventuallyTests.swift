@@ -89,7 +89,7 @@ import Testing
       failures.map(\.text) == [
         """
         The condition did not hold at any time within 10.0 seconds.
-        TestClock at 20.0 seconds, no pending sleep
+        VirtualTime at 20.0 seconds, no pending sleep
         """
       ])
   }
@@ -329,7 +329,7 @@ import Testing
         """
         VirtualTime.eventually(within:) expects the condition to hold at some time within 5.0 \
         seconds, but the task was cancelled after 0.0 seconds, and it did not hold by then.
-        TestClock at 0.0 seconds, no pending sleep
+        VirtualTime at 0.0 seconds, no pending sleep
         """
       ])
     continuation.finish()

@@ -55,7 +55,7 @@ import Testing
           text: """
             Expected "answer" to be fulfilled at least 3 times within 2.5 seconds, but it was 2 \
             times.
-            TestClock at 2.5 seconds, 1 pending sleep:
+            VirtualTime at 2.5 seconds, 1 pending sleep:
               - until 3.0 seconds, since 2.0 seconds, task #
             """, line: line)
       ])
@@ -88,7 +88,7 @@ import Testing
         """
         Expected "answers" to be fulfilled exactly 3 times within 10.0 seconds, but it was 4 times \
         after 4.0 seconds.
-        TestClock at 4.0 seconds, 1 pending sleep:
+        VirtualTime at 4.0 seconds, 1 pending sleep:
           - until 5.0 seconds, since 4.0 seconds, task #
         """
       ])
@@ -112,7 +112,7 @@ import Testing
         """
         Expected "silence" to be fulfilled never within 60.0 seconds, but it was 1 time after 1.0 \
         seconds.
-        TestClock at 1.0 seconds, no pending sleep
+        VirtualTime at 1.0 seconds, no pending sleep
         """
       ])
     #expect(now == .seconds(1))
@@ -236,7 +236,7 @@ import Testing
         """
         Expected "answer" to be fulfilled at least 2 times within 60.0 seconds, but the task was \
         cancelled after 0.0 seconds, with 0 times.
-        TestClock at 0.0 seconds, 1 pending sleep:
+        VirtualTime at 0.0 seconds, 1 pending sleep:
           - until 1.0 seconds, since 0.0 seconds, task #
         """
       ])

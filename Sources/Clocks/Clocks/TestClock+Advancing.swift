@@ -189,10 +189,13 @@ extension TestClock {
         "\(duration)", in: publicName("TestClock.advance(by:)"), now: "\(now)"), at: callSite)
   }
 
+  /// Whether the clock reads the time of a scope, so that the test may know it as `VirtualTime`.
+  var isOfScope: Bool { virtualClock === scheduler.scope?.virtualClock }
+
   /// Returns the public name of a method, for failures: a method of `VirtualTime` if this is a scope's clock.
   package func publicName(_ name: String) -> String {
     let type = "TestClock."
-    guard virtualClock === scheduler.scope?.virtualClock, name.hasPrefix(type) else { return name }
+    guard isOfScope, name.hasPrefix(type) else { return name }
     return "VirtualTime." + name.dropFirst(type.count)
   }
 

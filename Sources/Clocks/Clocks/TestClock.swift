@@ -195,6 +195,8 @@ extension TestClock.Instant: CustomStringConvertible {
 
 extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
   /// The time and the number of pending sleeps, for example `TestClock at 3.0 seconds, 2 pending sleeps`.
+  ///
+  /// The clock of a scope calls itself `VirtualTime`.
   public var description: String {
     let (now, count) = scheduler.change { _ in (virtualClock.now, virtualClock.sleeps.count) }
     let sleeps =
@@ -203,7 +205,7 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
       case 1: "1 pending sleep"
       default: "\(count) pending sleeps"
       }
-    return "TestClock at \(instant(now)), \(sleeps)"
+    return "\(isOfScope ? "VirtualTime" : "TestClock") at \(instant(now)), \(sleeps)"
   }
 
   /// The ``description``, and a line for each pending sleep, in wake order.

@@ -97,7 +97,7 @@ struct TokenClient: Sendable {
       await expectTimeline(of: others, "--t-(t(|))")
     }
     for failure in failures {
-      let lines = failure.text.split(separator: "\n").filter { !$0.hasPrefix("TestClock at") }
+      let lines = failure.text.split(separator: "\n").filter { !$0.hasPrefix("VirtualTime at") }
         .map(String.init).joined(separator: "\n")
       #expect(try guide().contains(lines), "\(lines)")
     }

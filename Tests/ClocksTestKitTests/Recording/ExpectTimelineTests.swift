@@ -117,7 +117,7 @@ import Testing
           expected  a-b--(cd)|
           actual    a-b--c   |
                          ^
-        TestClock at 6.0 seconds, no pending sleep
+        VirtualTime at 6.0 seconds, no pending sleep
         """
       ])
     #expect(failures.map(\.line) == [#line - 12])
