@@ -14,6 +14,9 @@ final class ClockDeadline<C: Clock>: OperationDeadline, @unchecked Sendable {
   /// When the deadline passes; `nil` if it never does. Guarded by the lock of `state`.
   private var guardedInstant: C.Instant?
 
+  /// When the deadline was set to an instant that had passed. Guarded by the lock of `state`.
+  private var guardedLateStart: C.Instant?
+
   init(
     at instant: C.Instant?, _ kind: Kind, tolerance: C.Duration?, on clock: C, name: String?,
     inside outer: ActiveDeadline?
@@ -50,7 +53,10 @@ final class ClockDeadline<C: Clock>: OperationDeadline, @unchecked Sendable {
       case .fixed(let allowed): allowed
       case .movable(let start): start.duration(to: instant ?? start)
       }
-    return TimeoutError(timeout: allowed, operation: name, underlyingError: error)
+    let timeout = TimeoutError(timeout: allowed, operation: name, underlyingError: error)
+    guard let instant else { return timeout }
+    let cancelled = max(instant, state.withLock { _ in guardedLateStart } ?? instant)
+    return timeout.goingOn(for: cancelled.duration(to: clock.now), allowed: allowed)
   }
 
   // MARK: - The timer
@@ -82,7 +88,11 @@ final class ClockDeadline<C: Clock>: OperationDeadline, @unchecked Sendable {
   }
 
   private func startTimer(_ number: Int, until instant: C.Instant) {
-    if instant <= clock.now { return pass(.deadlinePassed, timer: number) }
+    let now = clock.now
+    if instant <= now {
+      state.withLock { _ in guardedLateStart = now }
+      return pass(.deadlinePassed, timer: number)
+    }
     let timer = startTimerTask(until: instant, tolerance: tolerance, on: clock, for: name) {
       [self] in pass($0, timer: number)
     }

@@ -281,8 +281,10 @@ final class RealTimeDeadline: OperationDeadline, Alarm, @unchecked Sendable {
   override var onClock: (any AnyDeadlineOnClock)? { limit.onClock }
 
   override func timeoutError(underlying error: any Error) -> TimeoutError {
-    TimeoutError(
-      timeout: Duration(attoseconds: limit.allowed), operation: name, underlyingError: error)
+    let allowed = Duration(attoseconds: limit.allowed)
+    let overrun = Duration(attoseconds: RealTime.reading(of: .now) - limit.deadline)
+    return TimeoutError(timeout: allowed, operation: name, underlyingError: error)
+      .goingOn(for: overrun, allowed: allowed)
   }
 
   override func startTimer() {

@@ -28,6 +28,9 @@ public struct TimeoutError: LocalizedError {
   /// `nil`.
   public let underlyingError: (any Error)?
 
+  /// How long after its deadline the operation threw, if that is clearly longer than it takes to be cancelled.
+  private var overrun: (any DurationProtocol)?
+
   /// Creates an error with the time allowed and the name of the operation, if known.
   ///
   /// - Parameters:
@@ -56,6 +59,16 @@ public struct TimeoutError: LocalizedError {
     self.underlyingError = underlyingError
   }
 
+  /// Returns the error with the time for which the operation went on after its deadline.
+  ///
+  /// A tenth of the time allowed, and less, is left out: an operation in real time never ends at its deadline.
+  func goingOn<D: DurationProtocol>(for overrun: D, allowed: D) -> Self {
+    guard allowed > .zero, overrun > allowed / 10 else { return self }
+    var error = self
+    error.overrun = overrun
+    return error
+  }
+
   /// The time allowed, or `nil` if it is unknown or not a `Swift.Duration`.
   public var timeout: Duration? {
     allowed as? Duration
@@ -80,7 +93,8 @@ public struct TimeoutError: LocalizedError {
 extension TimeoutError: Equatable {
   /// Returns whether both errors have equal durations of the same type, and the same operation.
   ///
-  /// ``underlyingError`` is not compared, because errors need not be `Equatable`.
+  /// ``underlyingError`` is not compared, because errors need not be `Equatable`. Neither is how long the operation
+  /// went on after its deadline.
   public static func == (lhs: TimeoutError, rhs: TimeoutError) -> Bool {
     guard lhs.operation == rhs.operation else { return false }
     switch (lhs.allowed, rhs.allowed) {
@@ -98,9 +112,11 @@ extension TimeoutError: Equatable {
 extension TimeoutError: CustomStringConvertible {
   /// The text of ``errorDescription``, followed by ``underlyingError``.
   ///
-  /// A `CancellationError` is left out.
+  /// A `CancellationError` is left out. If the operation ignored its cancellation and threw long after its deadline,
+  /// the text says how long.
   public var description: String {
-    let text = errorDescription ?? "The operation timed out."
+    var text = errorDescription ?? "The operation timed out."
+    if let overrun { text += " It went on for \(overrun.exactDescription) after its deadline." }
     guard let underlyingError, !(underlyingError is CancellationError) else { return text }
     return "\(text) It ended with: \(underlyingError)"
   }

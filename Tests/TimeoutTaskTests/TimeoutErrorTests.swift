@@ -1,3 +1,4 @@
+import Clocks
 import Testing
 import TimeoutTask
 
@@ -42,6 +43,24 @@ import TimeoutTask
       "\(error)" == "The operation timed out. It was: ask. It ended with: Failure()")
     #expect("\(TimeoutError(underlyingError: CancellationError()))" == "The operation timed out.")
     #expect(error == TimeoutError(operation: "ask"))
+  }
+
+  /// The operation ignores its cancellation, and throws later.
+  @Test(arguments: [(10_000, "It went on for 7.0 seconds after its deadline. "), (3_300, "")])
+  func theDescriptionStatesHowLongTheOperationWentOn(_ milliseconds: Int, _ text: String) async {
+    let clock = TestClock()
+    let task = Task {
+      try await withTimeout(.seconds(3), clock: clock, name: "load") {
+        await Task { try? await clock.sleep(for: .milliseconds(milliseconds)) }.value
+        throw Failure()
+      }
+    }
+    await clock.advance(by: .seconds(10))
+    let expected = TimeoutError(timeout: .seconds(3), operation: "load")
+    let error = await #expect(throws: expected) { try await task.value }
+    let known = "The operation timed out. The time allowed was 3.0 seconds. It was: load."
+    #expect(error?.errorDescription == known)
+    #expect(error?.description == "\(known) \(text)It ended with: Failure()")
   }
 
   @Test func theErrorIsALocalizedErrorWithTheSameDescription() {
