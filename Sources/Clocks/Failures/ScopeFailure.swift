@@ -1,11 +1,11 @@
 /// What went wrong in a scope of virtual time.
 enum ScopeProblem: Sendable {
   /// For a while of real time nothing could run, and time did not move. `pending` is called without a lock.
-  case stuck(after: Duration, pending: @Sendable () -> [String])
+  case stuck(after: IdlePeriod, pending: @Sendable () -> [String])
   /// Nothing can ever happen again, in an explored scope.
   case deadlock(pending: @Sendable () -> [String])
   /// The scope is stuck while `holding` keeps time from jumping.
-  case held(after: Duration, pending: @Sendable () -> [String])
+  case held(after: IdlePeriod, pending: @Sendable () -> [String])
   /// The scope's jobs have run for longer than allowed, in real time.
   case tooLong(Duration, pending: @Sendable () -> [String])
   case runaway(Runaway)
@@ -19,9 +19,9 @@ enum ScopeProblem: Sendable {
     at now: String, hasReadyTask: Bool = false, isUnedited: Bool = false
   ) -> String {
     switch self {
-    case .stuck(let duration, _) where isUnedited:
+    case .stuck(let period, _) where isUnedited:
       return """
-        The test is stuck at \(now) of virtual time: for \(duration) of real time nothing could run, no sleep \
+        The test is stuck at \(now) of virtual time: for \(period) nothing could run, no sleep \
         was pending, and the test was not finished. Either its tasks wait for each other, or for a wake-up \
         that was lost, or they wait for work that is not seen: then run the test in real time, with \
         `--real`. The test has been cancelled.
@@ -40,17 +40,17 @@ enum ScopeProblem: Sendable {
         is not finished, but then a thread, a queue or another test has made a task ready. A search does not \
         wait for such work: put it into `time.holding { … }`.
         """
-    case .stuck(let duration, let pending):
+    case .stuck(let period, let pending):
       let pending = pending()
       return pending.isEmpty
         ? """
-        withVirtualTime is stuck at \(now): for \(duration) of real time nothing could run, no sleep \
+        withVirtualTime is stuck at \(now): for \(period) nothing could run, no sleep \
         was pending, and its operation was not finished. Either tasks wait for each other (a \
         deadlock), or they wait for work outside the scope: then put that into \
         `time.holding { … }`. The operation has been cancelled.
         """
         : """
-        withVirtualTime is stuck at \(now): for \(duration) of real time nothing could run, and \
+        withVirtualTime is stuck at \(now): for \(period) nothing could run, and \
         no task has moved time. With `autoAdvance: false`, time does not move by itself: call \
         `time.advance(by:)`, or leave the option out. The operation has been cancelled. Pending sleeps:
         \(pending.listed)
@@ -69,9 +69,9 @@ enum ScopeProblem: Sendable {
         out. Pending sleeps:
         \(pending.listed)
         """
-    case .held(let duration, let pending):
+    case .held(let period, let pending):
       return """
-        withVirtualTime is stuck at \(now): for \(duration) of real time nothing could run, and \
+        withVirtualTime is stuck at \(now): for \(period) nothing could run, and \
         `holding` keeps time from jumping. If what it runs sleeps in virtual time, each of the two \
         waits for the other: put nothing but real work into it. The operation has been cancelled. \
         Pending sleeps:
@@ -105,6 +105,24 @@ enum ScopeProblem: Sendable {
     It is still not over: it awaits something that does not react to cancellation, for example \
     the value of another task. So all its tasks have been cancelled, too.
     """
+}
+
+/// The real time for which nothing has happened in a test.
+struct IdlePeriod: Sendable {
+  /// The limit that was reached. Time in which the machine, or another test, was busy counts only in part.
+  var limit: Duration
+  /// The real time that has passed, in nanoseconds.
+  var nanoseconds: UInt64 = 0
+}
+
+extension IdlePeriod: CustomStringConvertible {
+  /// For example `5.0 seconds of real time`, or `81.4 seconds of real time (the limit is 5.0 seconds)` if far more
+  /// time than the limit has passed.
+  var description: String {
+    let tenths = Duration.milliseconds(Int64(clamping: nanoseconds / 100_000_000 * 100))
+    guard tenths >= limit * 2, tenths - limit >= .seconds(5) else { return "\(limit) of real time" }
+    return "\(tenths) of real time (the limit is \(limit))"
+  }
 }
 
 /// Why a test counts as one that never becomes idle.

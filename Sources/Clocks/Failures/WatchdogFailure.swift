@@ -56,6 +56,8 @@ struct Absence: Sendable {
   var tasks: [UInt64]
   /// The labels of queues, and of what else counts as blocks.
   var queues: [String] = []
+  /// The real time for which the work has made no progress.
+  var nanoseconds: UInt64 = 0
 
   /// Why a test in a suite that was not written for virtual time may behave differently.
   var reason: String {
@@ -69,13 +71,14 @@ struct Absence: Sendable {
   }
 
   func description(after limit: Duration) -> String {
-    (tasks.isEmpty ? "" : ofTasks(after: limit)) + (queues.isEmpty ? "" : ofWork(after: limit))
+    let period = IdlePeriod(limit: limit, nanoseconds: nanoseconds)
+    return (tasks.isEmpty ? "" : ofTasks(for: period)) + (queues.isEmpty ? "" : ofWork(for: period))
   }
 
-  private func ofWork(after limit: Duration) -> String {
+  private func ofWork(for period: IdlePeriod) -> String {
     let names = Set(queues).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
     return """
-      The test has waited for \(limit) of real time for work that it has submitted to \
+      The test has waited for \(period) for work that it has submitted to \
       \(Set(queues).count == 1 ? "a dispatch queue" : "dispatch queues") and that has not ended: \
       \(names). Either the queue is suspended, or it is busy for another test, or the work blocks its \
       thread. Work that waits for time to move never ends, because time waits for the work. Run work \
@@ -84,10 +87,10 @@ struct Absence: Sendable {
       """
   }
 
-  private func ofTasks(after limit: Duration) -> String {
+  private func ofTasks(for period: IdlePeriod) -> String {
     let names = tasks.map { "#\($0)" }.joined(separator: ", ")
     return """
-      The test has waited for \(limit) of real time for \(tasks.count == 1 ? "a task" : "tasks") \
+      The test has waited for \(period) for \(tasks.count == 1 ? "a task" : "tasks") \
       that an actor or an executor has not run to the end: \(names). Either the actor is busy \
       for another test, or a thread of the executor is blocked, or the executor runs its jobs only on \
       demand: then let it run them before the test awaits an advance. The test goes on without waiting for \
@@ -101,20 +104,23 @@ struct Absence: Sendable {
 struct Standstill: Sendable {
   /// For each clock on which a task sleeps, a function that lists the clock's sleeps. Called without a lock.
   var sleeps: [@Sendable () -> [String]]
+  /// The real time for which nothing has happened.
+  var nanoseconds: UInt64 = 0
 
   /// Added to the description if the test is known, and can end.
   static let sleepsEnd = "They throw a CancellationError now, so that the test can end."
 
   func description(after limit: Duration) -> String {
-    sleeps.isEmpty
+    let period = IdlePeriod(limit: limit, nanoseconds: nanoseconds)
+    return sleeps.isEmpty
       ? """
-      Nothing has happened in the process for \(limit) of real time, and the test is not over. Its tasks wait for \
+      Nothing has happened in the process for \(period), and the test is not over. Its tasks wait for \
       each other, or for a wake-up that was lost, such as a continuation that no code resumes. If it is real work \
       that takes so long, allow more with CLOCKS_BLOCKED_AFTER.
 
       """
       : """
-      Nothing has happened in the test for \(limit) of real time, tasks sleep on one of its clocks, and \
+      Nothing has happened in the test for \(period), tasks sleep on one of its clocks, and \
       no task advances it: call `await clock.advance(by:)`, before the test awaits the result; \
       or let time move by itself, with `withVirtualTime`.
       Pending sleeps:

@@ -41,6 +41,7 @@ private actor Waiting {
     await settled.value
     let id = try #require(ids.all.first)
     #expect(absences.all.map(\.tasks) == [[id]])
+    #expect(absences.all[0].nanoseconds >= 20_000_000)
     #expect(absences.all.first?.description(after: .seconds(30)).contains("#\(id)") == true)
     await clock.advance(by: .seconds(1))
     clock.scheduler.change { $0.checkInvariants() }

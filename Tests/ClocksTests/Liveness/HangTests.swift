@@ -115,7 +115,7 @@ import Testing
     let failure = child.standardOutput.lines(containing: "error: ForgetfulXCTests").first ?? ""
     #expect(failure.contains("HangingTests.swift:\(ForgetfulXCTests.line)"), "\(child)")
     // The lines of a failure that follow the first one stand for themselves.
-    let report = child.standardOutput.replacing(/#\d+/, with: "#")
+    let report = child.standardOutput.withoutMeasuredTime.replacing(/#\d+/, with: "#")
     #expect(
       report.contains(
         "ForgetfulXCTests.testForgetsToAdvance : failed - " + Reports.forgottenAdvance + "\n\n"),

@@ -459,7 +459,7 @@ private final class Box<Value>: @unchecked Sendable {
     }
     #expect(reports.all.count == 1)
     #expect(
-      reports.all.first?.hasPrefix(
+      reports.all.first?.withoutDump.hasPrefix(
         """
         withVirtualTime is stuck at 2.0 seconds: for 0.05 seconds of real time nothing could run, \
         and `holding` keeps time from jumping. If what it runs sleeps in virtual time, each of the \

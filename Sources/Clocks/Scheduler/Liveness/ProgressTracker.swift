@@ -6,6 +6,8 @@ struct ProgressTracker {
   private struct Watched {
     /// The number of a job, or a count of progress. While it stays the same, nothing has changed.
     var number: UInt64
+    /// When the watchdog has first seen the number.
+    var began = RealTime(in: .zero)
     let since = ServedTime()
     let processorTime = MachineLoad.processorTime
     /// How often the limit may pass without a report, because another test is busy.
@@ -102,6 +104,10 @@ struct ProgressTracker {
     Self.isDue(&standstill, isWaiting ? count : nil, after: limit, isPatient: isAnyBusy)
   }
 
+  /// The real time for which the absence and the standstill that were found have lasted, in nanoseconds.
+  var nanosecondsOfAbsence: UInt64 { absence?.began.nanosecondsSince ?? 0 }
+  var nanosecondsOfStandstill: UInt64 { standstill?.began.nanosecondsSince ?? 0 }
+
   /// Whether the process has used more than 2% of a processor since the standstill was found.
   var isProcessBusySinceStandstill: Bool {
     guard let standstill else { return true }
@@ -129,7 +135,7 @@ struct ProgressTracker {
     }
     guard !found.isReported, found.since.lasts(limit) else { return false }
     if isPatient, found.patience > 0 {
-      watched = Watched(number: number, patience: found.patience - 1)
+      watched = Watched(number: number, began: found.began, patience: found.patience - 1)
       return false
     }
     watched?.isReported = true

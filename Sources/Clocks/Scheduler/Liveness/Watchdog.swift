@@ -175,7 +175,9 @@ extension Scheduler {
           after: limit, changes: state.isExternalWorkMissed ? changes : nil,
           isAnyRunning: isAnyRunning)
       else { return (nil, []) }
-      return state.idleness.abandonExternalWork()
+      var found = state.idleness.abandonExternalWork()
+      found.absence?.nanoseconds = state.activity.nanosecondsOfAbsence
+      return found
     }
     return found.absence
   }
@@ -276,8 +278,10 @@ extension SchedulerState {
       && (virtualClocks.contains(where: \.hasSleeps)
         || mayBeLost && scope == nil)
     let isFound = activity.findStandstill(after: limit, isWaiting: isWaiting, isAnyBusy: isAnyBusy)
-    return isFound
-      ? Standstill(sleeps: virtualClocks.filter(\.hasSleeps).map(\.pendingLines)) : nil
+    guard isFound else { return nil }
+    return Standstill(
+      sleeps: virtualClocks.filter(\.hasSleeps).map(\.pendingLines),
+      nanoseconds: activity.nanosecondsOfStandstill)
   }
 
   /// Whether the test cannot go on without its external work, as far as that is known.

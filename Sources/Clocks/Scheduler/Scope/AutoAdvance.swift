@@ -21,7 +21,10 @@ struct AutoAdvance: ~Copyable {
   /// Whether nothing has happened since the alarm for a pause rang.
   var pauseIsOver = false
   /// The purpose of the alarm that was set last; `nil` if something has happened since.
-  private(set) var alarm: (number: Int, reason: Reason, patience: Int, withheld: UInt64)?
+  ///
+  /// `since` is when the first of the alarms was set since something has happened.
+  private(set) var alarm:
+    (number: Int, reason: Reason, patience: Int, withheld: UInt64, since: RealTime)?
   private var alarms = 0
 
   init(autoAdvance: Bool, jumpsAfter: Duration?) {
@@ -47,7 +50,8 @@ struct AutoAdvance: ~Copyable {
   ///   scope may wait for an actor that works for the other test, which itself may wait seconds for a free thread.
   mutating func setAlarm(_ reason: Reason, in duration: Duration, patience: Int) -> Action.Alarm {
     alarms += 1
-    alarm = (alarms, reason, patience, ServedTime.totalWithheld)
+    let since = alarm?.since ?? RealTime(in: .zero)
+    alarm = (alarms, reason, patience, ServedTime.totalWithheld, since)
     return Action.Alarm(number: alarms, duration: duration)
   }
 

@@ -225,14 +225,15 @@ final class ScopeState {
     // Since the alarm was set, a thread outside the scope may have begun a `holding`.
     guard reason == .held || pace.holds == 0 else { return nil }
     pace.somethingHappens()
+    let period = IdlePeriod(limit: limit, nanoseconds: alarm.since.nanosecondsSince)
     switch reason {
     case .pause:
       pace.pauseIsOver = true
       return nil
     case .stuck:
-      return body.abort(.stuck(after: limit, pending: virtualClock.pendingLines))
+      return body.abort(.stuck(after: period, pending: virtualClock.pendingLines))
     case .held:
-      return body.abort(.held(after: limit, pending: virtualClock.pendingLines))
+      return body.abort(.held(after: period, pending: virtualClock.pendingLines))
     }
   }
 
