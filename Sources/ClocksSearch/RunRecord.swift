@@ -73,6 +73,24 @@ package struct RunRecord: Sendable {
     }
   }
 
+  /// Returns the numbers of the steps in which other tasks have resumed the tasks of some steps, by the numbers of
+  /// the latter. O(steps + arrivals).
+  ///
+  /// A step is not contained if its own task has made it ready, such as a hop to an actor; if it is the first of its
+  /// task, whose name tells who has created it; or if something outside the test has made it ready.
+  package func resumers(of steps: some Sequence<Int>) -> [Int: Int] {
+    let isFromOutside = Set(arrivals.map(\.job))
+    var resumers: [Int: Int] = [:]
+    for step in steps {
+      let (name, cause) = (self.steps[step], Int(causes[step]))
+      guard cause >= 0, previous[step] >= 0, name.kind == .job || name.kind == .drain,
+        self.steps[cause].task != name.task, !isFromOutside.contains(name)
+      else { continue }
+      resumers[step] = cause
+    }
+    return resumers
+  }
+
   /// Returns the steps that overtook `step`, in the order in which they ran.
   func skippedByAll(of step: ScheduleStep) -> [ScheduleStep] {
     decisions.compactMap { decision in

@@ -111,7 +111,11 @@ struct Explanation {
     }
     let record = failure.record
     let hidden = Self.privateActors(details)
-    let mentioned = meanings.steps.union(details.failingStep.map { [$0] } ?? [])
+    var mentioned = meanings.steps.union(details.failingStep.map { [$0] } ?? [])
+    let decisive = decisiveSteps
+    // Who resumes these tasks is a part of what the constraints mean.
+    var resumers = record.resumers(of: decisive.union(mentioned))
+    mentioned.formUnion(resumers.values)
     let (shown, leftOut) = rows(details, mentioned, hidden)
     /// Returns those tasks in the queue of a drain that have rows, and the number of the other tasks in it.
     func queue(_ detail: StepDetails.Detail) -> (shown: [(task: Int, functions: [UInt])], more: Int)
@@ -131,7 +135,9 @@ struct Explanation {
     var table = LaneTable(
       lanes: tasks.map { failure.tree.label(of: $0, name: details.names[$0]) }
         + actors.map(details.name))
-    let decisive = decisiveSteps
+    resumers.merge(
+      record.resumers(of: shown).filter { laneOfTask[record.steps[$0.value].task] == nil }
+    ) { first, _ in first }
     let decided = Dictionary(
       record.decisions.enumerated().filter {
         $0.element.chosen != 0 && decisive.contains($0.element.step)
@@ -161,6 +167,7 @@ struct Explanation {
       row.cells[lane] = cell(step, detail, symbols)
       let remarks = [
         decided[index].map { "decision \($0)" }, index == details.failingStep ? "fails here" : nil,
+        resumers[index].map { resumer($0, hasLane: laneOfTask[record.steps[$0].task] != nil) },
       ].compactMap(\.self)
       if !remarks.isEmpty { row.remark = "◀ " + remarks.joined(separator: ", ") }
       guard let actor = detail.actor, let to = laneOfActor[actor], !detail.queue.isEmpty else {
@@ -186,6 +193,14 @@ struct Explanation {
     return lines + [
       "\(count) left out of this table. The picture that CLOCKS_TRACE=FOLDER writes shows the whole run."
     ]
+  }
+
+  /// Returns for example `resumed by c.4`; `in` for the drain of an actor in which several tasks run.
+  private func resumer(_ index: Int, hasLane: Bool) -> String {
+    let step = failure.record.steps[index]
+    let isShared = failure.details.map { $0.steps[index].queue.count > 1 } ?? false
+    let name = hasLane ? nil : failure.details?.names[step.task].map { " \"\($0)\"" }
+    return "resumed \(isShared ? "in" : "by") \(failure.tree.name(of: step))\(name ?? "")"
   }
 
   private func cell(

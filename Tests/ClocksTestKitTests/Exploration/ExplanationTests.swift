@@ -1,0 +1,51 @@
+import Clocks
+import ClocksTestKit
+import TestTraits
+import Testing
+
+/// An actor that only one task uses.
+private actor Owner {
+  func cancel(_ task: Task<Void, Never>) { task.cancel() }
+}
+
+/// What the table of an order that fails shows of the tasks that have no part in its constraints.
+@Suite struct ExplanationTests {
+  /// Returns the report on a waiter whose sleep is cancelled, and that goes on before its rival.
+  private func report(
+    besides count: Int, cancel: @escaping @Sendable (Task<Void, Never>) async -> Void
+  ) async throws -> String {
+    let found = try await failures {
+      try await withSchedules(400) { _ in
+        let log = Log<String>()
+        let waiter = Task(name: "waiter") {
+          try? await Task.sleep(for: .seconds(60))
+          log.add("waiter")
+        }
+        let others = (0..<count).map { _ in Task { for _ in 0..<10 { await Task.yield() } } }
+        for other in others { await other.value }
+        let canceller = Task(name: "canceller") { await cancel(waiter) }
+        let rival = Task(name: "rival") { log.add("rival") }
+        _ = await (waiter.value, canceller.value, rival.value)
+        #expect(log.all == ["rival", "waiter"])
+      }
+    }
+    return try #require(found.first?.text)
+  }
+
+  @Test func theTaskThatResumesAShownTaskHasALane() async throws {
+    let text = try await report(besides: 6) { $0.cancel() }
+    #expect(text.contains("a.2 before i.1"), "\(text)")
+    #expect(text.contains("steps are left out"), "\(text)")
+    let lanes = try #require(text.firstMatch(of: /\n +(time .*)/)?.1, "\(text)")
+    #expect(lanes.contains("h \"canceller\""), "\(text)")
+    #expect(text.contains(/\n +0 s +h\.1\n/), "\(text)")
+    #expect(text.contains(/a\.2 line .*◀ decision \d+, resumed by h\.1\n/), "\(text)")
+  }
+
+  @Test func theStepThatResumesAShownTaskIsShownOnAnActorOfOneTask() async throws {
+    let owner = Owner()
+    let text = try await report(besides: 0) { await owner.cancel($0) }
+    let step = try #require(text.firstMatch(of: /resumed by (b\.\d+@)\n/)?.1, "\(text)")
+    #expect(text.contains(try Regex("\n +0 s .*\(step)")), "\(text)")
+  }
+}
