@@ -45,18 +45,13 @@ struct ConstraintMeaning {
     turns = Self.turns(details, failure.record)
     let meanings = failure.constraints.map(meaning)
     let reversals = reversals(besides: meanings)
-    var functions: [UInt] = []
     for meaning in meanings + reversals {
       let turns = Self.turns(of: meaning)
-      functions += turns.flatMap(\.functions)
       steps.formUnion(turns.map(\.position.step))
       tasks.formUnion(turns.map(\.task))
-      if case .steps(let first, let second) = meaning {
-        functions += details.steps[first].functions + details.steps[second].functions
-        steps.formUnion([first, second])
-      }
+      if case .steps(let first, let second) = meaning { steps.formUnion([first, second]) }
     }
-    let symbols = Symbols(of: functions, in: details.reader.images)
+    let symbols = details.symbols()
     differences = reversals.compactMap { text($0, details, symbols) }
     texts = meanings.map { meaning in meaning.flatMap { text($0, details, symbols) } }
   }

@@ -142,11 +142,7 @@ struct Explanation {
       record.decisions.enumerated().filter {
         $0.element.chosen != 0 && decisive.contains($0.element.step)
       }.map { ($0.element.step, $0.offset + 1) }, uniquingKeysWith: { first, _ in first })
-    // A run records only addresses, because symbols are slow to look up.
-    let functions = shown.map { details.steps[$0] }.flatMap {
-      $0.functions + $0.queue.flatMap(\.functions)
-    }
-    let symbols = Symbols(of: functions, in: details.reader.images)
+    let symbols = details.symbols()
     var gaps = 0
     var next = 0
     /// Marks the steps before `index` that are left out, and have no mark yet.
@@ -187,7 +183,8 @@ struct Explanation {
       if more > 0 { table.rows.append(LaneTable.Row(time: row.time, [to: "… \(more) more"])) }
     }
     addGap(before: record.steps.count)
-    let lines = table.lines(width: 118, limit: Self.mostRows + 6 + gaps)
+    var lines = table.lines(width: 118, limit: Self.mostRows + 6 + gaps)
+    if let file = symbols.nameOfCommonFile { lines.append("Lines without a file are in \(file).") }
     guard !leftOut.isEmpty else { return lines }
     let count = leftOut.count == 1 ? "1 step is" : "\(leftOut.count.grouped) steps are"
     return lines + [

@@ -73,6 +73,16 @@ final class StepDetails: @unchecked Sendable {
     return "\(type) #\(actors[...number].count { $0 == type })"
   }
 
+  /// The symbols of the functions with which tasks continue. Places name files if there are several.
+  ///
+  /// O(steps). A run records only addresses, because symbols are slow to look up.
+  func symbols() -> Symbols {
+    let stacks = Set(steps.flatMap { [$0.functions] + $0.queue.map(\.functions) })
+    var symbols = Symbols(of: stacks.joined(), in: reader.images)
+    symbols.nameFiles(ifSeveral: stacks)
+    return symbols
+  }
+
   /// Adds a text to the current step.
   ///
   /// - Parameter decision: The latest decision. Each choice and each fault that strikes is described immediately, so a

@@ -11,6 +11,8 @@ struct Frame: Hashable, Sendable {
 struct Symbols {
   private(set) var frames: [UInt: Frame] = [:]
   private(set) var lacksTool = false
+  /// The file of most lines, if there are several files. In `lineAndPlace`, only lines of other files name theirs.
+  private var commonFile: SourceLine?
 
   /// Looks up addresses. A process looks up each address once: results stay valid, as libraries are rarely unloaded.
   ///
@@ -58,34 +60,51 @@ struct Symbols {
   }
 
   /// The name and the line of the user's innermost function; `nil` if none is known. A closure has no name.
-  private func innermost(_ functions: [UInt]) -> (name: String?, line: Int?)? {
+  private func innermost(_ functions: [UInt]) -> (name: String?, line: SourceLine?)? {
     for case let frame? in functions.map({ frames[$0] }) {
       guard let function = frame.function, function.isOfUser else { continue }
-      return (function.isClosure ? nil : function.nameAlone, frame.line?.line)
+      return (function.isClosure ? nil : function.nameAlone, frame.line)
     }
     return nil
   }
 
-  /// The name of the user's innermost function, or the line of a closure; `nil` if not known.
-  func place(of functions: [UInt]) -> String? {
-    innermost(functions).map { name, line in name ?? line.map { "line \($0)" } ?? "a closure" }
+  /// Makes `lineAndPlace` and `placeWithLine` name files if the user's innermost functions are in more than one.
+  mutating func nameFiles(ifSeveral stacks: some Sequence<[UInt]>) {
+    let files = Dictionary(grouping: stacks.compactMap { innermost($0)?.line }, by: \.path)
+    let common = files.max { ($0.value.count, $1.key) < ($1.value.count, $0.key) }
+    commonFile = files.count > 1 ? common?.value.first : nil
   }
 
-  /// The line and the name of the user's innermost function, for example `line 20 image(for:)`; `nil` if not known.
+  /// The name of the file whose lines `lineAndPlace` gives without a file, although there are others.
+  var nameOfCommonFile: String? { commonFile.map { String($0.file) } }
+
+  /// The name of the user's innermost function, or the line of a closure; `nil` if not known.
+  func place(of functions: [UInt]) -> String? {
+    innermost(functions).map { name, line in name ?? line.map { "line \($0.line)" } ?? "a closure" }
+  }
+
+  /// The line and the name of the user's innermost function, for example `line 20 image(for:)` or
+  /// `line 20 Cache.swift image(for:)`; `nil` if not known.
   ///
   /// The line comes first, so that it remains if the text is cut.
   func lineAndPlace(of functions: [UInt]) -> String? {
     innermost(functions).map { name, line in
-      let words = [line.map { "line \($0)" }, name].compactMap(\.self)
+      let isCommon = commonFile == nil || commonFile?.path == line?.path
+      let file = isCommon ? nil : line.map { String($0.file) }
+      let words = [line.map { "line \($0.line)" }, file, name].compactMap(\.self)
       return words.isEmpty ? "a closure" : words.joined(separator: " ")
     }
   }
 
-  /// The place of the user's innermost function, for example ` at line 20` or ` in image(for:), line 20`.
+  /// The place of the user's innermost function, for example ` at line 20`, ` in image(for:), line 20` or
+  /// ` in image(for:), Cache.swift:20`.
   func placeWithLine(of functions: [UInt]) -> String? {
     guard let (name, line) = innermost(functions) else { return nil }
-    guard let name else { return line.map { " at line \($0)" } }
-    return " in " + name + (line.map { ", line \($0)" } ?? "")
+    let place = line.map {
+      commonFile == nil ? "line \($0.line)" : "\($0.file):\($0.line)"
+    }
+    guard let name else { return place.map { " at " + $0 } }
+    return " in " + name + (place.map { ", " + $0 } ?? "")
   }
 }
 

@@ -8,7 +8,7 @@ private actor Owner {
   func cancel(_ task: Task<Void, Never>) { task.cancel() }
 }
 
-/// What the table of an order that fails shows of the tasks that have no part in its constraints.
+/// What the table of an order that fails shows of the tasks that have no part in its constraints, and of files.
 @Suite struct ExplanationTests {
   /// Returns the report on a waiter whose sleep is cancelled, and that goes on before its rival.
   private func report(
@@ -47,5 +47,35 @@ private actor Owner {
     let text = try await report(besides: 0) { await owner.cancel($0) }
     let step = try #require(text.firstMatch(of: /resumed by (b\.\d+@)\n/)?.1, "\(text)")
     #expect(text.contains(try Regex("\n +0 s .*\(step)")), "\(text)")
+  }
+
+  @Test func filesAreNamedIfThereAreSeveral() async throws {
+    let found = try await failures {
+      try await withSchedules(100) { _ in
+        let lock = TaskLock()
+        let log = Log<Int>()
+        let first = Task(name: "first") {
+          await lock.lock()
+          log.add(1)
+          await lock.unlock()
+        }
+        let second = Task(name: "second") {
+          await lock.lock()
+          log.add(2)
+          await lock.unlock()
+        }
+        _ = await (first.value, second.value)
+        #expect(log.all == [1, 2])
+      }
+    }
+    let text = try #require(found.first?.text)
+    #expect(text.contains(/lock\(\), BugParts\.swift:\d+ before/), "\(text)")
+    // Names in all cells would leave no room for the lines.
+    let note = /\n {2}Lines without a file are in (\w+)\.swift\.\n/
+    let common = try #require(text.firstMatch(of: note)?.1, "\(text)")
+    let other = common == "BugParts" ? "ExplanationTests" : "BugParts"
+    #expect(text.contains(try Regex("line \\d+ \(other)\\.swift")), "\(text)")
+    #expect(text.contains(/\sline \d+\s/), "\(text)")
+    #expect(!text.contains(try Regex("line \\d+ \(common)")), "\(text)")
   }
 }
