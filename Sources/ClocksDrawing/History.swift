@@ -122,6 +122,10 @@ package struct History: Sendable {
       case runs(actor: Int?)
       case sleeps(until: Duration?)
       case mark(String)
+
+      var deadline: Duration? {
+        if case .sleeps(let deadline) = self { deadline } else { nil }
+      }
     }
 
     var time: Duration
@@ -158,23 +162,24 @@ extension History {
   /// Returns the last steps as lines of text: a lane for each task, virtual time on the left.
   package func lanes(width: Int = 100, limit: Int = 40) -> [String] {
     let shown = steps.suffix(max(limit, 3))
-    var table = LaneTable(lanes: tasks.map(\.label), rows: shown.map(row))
+    let times = InstantTexts(shown.flatMap { [$0.time, $0.kind.deadline].compactMap(\.self) })
+    var table = LaneTable(lanes: tasks.map(\.label), rows: shown.map { row($0, times) })
     table.hiddenRows = missingEvents + steps.count - shown.count
     return table.lines(width: width, limit: limit)
   }
 
-  private func row(_ step: Step) -> LaneTable.Row {
-    let time = step.time.inSeconds
-    guard let task = step.task else { return .init(time: time, remark: words(step.kind)) }
+  private func row(_ step: Step, _ times: InstantTexts) -> LaneTable.Row {
+    let (time, words) = (times[step.time], words(step.kind, times))
+    guard let task = step.task else { return .init(time: time, remark: words) }
     let other = step.by.flatMap { $0 == task ? nil : $0 }
-    return .init(time: time, [task: words(step.kind)], arrow: other.map { ($0, task) })
+    return .init(time: time, [task: words], arrow: other.map { ($0, task) })
   }
 
-  private func words(_ kind: Step.Kind) -> String {
+  private func words(_ kind: Step.Kind, _ times: InstantTexts) -> String {
     switch kind {
     case .effect(let kind): "\(kind)"
     case .runs(let actor): actor.map { "runs on \(actors[$0])" } ?? "runs"
-    case .sleeps(let deadline): deadline.map { "sleeps until \($0.inSeconds)" } ?? "sleeps"
+    case .sleeps(let deadline): deadline.map { "sleeps until \(times[$0])" } ?? "sleeps"
     case .wakes: "wakes"
     case .becomesExternal: "runs externally"
     case .returns: "returns"

@@ -62,8 +62,9 @@ extension TimelinePicture {
   /// Adds the times of the first and the last instant, and of those between for which there is room.
   private func drawTimes(_ text: inout SVGText, _ y: Double) {
     guard let last = axis.instants.last else { return }
+    let times = InstantTexts(axis.instants.map(\.time))
     func label(_ instant: TimeAxis.Instant) -> (words: String, from: Double, to: Double) {
-      let words = instant.time.inSeconds
+      let words = times[instant.time]
       let room = words.room(size: 11)
       let middle = (instant.from + instant.to) / 2
       let from = min(max(middle - room / 2, left - 30), max(right, left + room) - room + 16)

@@ -205,6 +205,32 @@ import Testing
     #expect(history.lanes() == ["time  test", "-∞    sleeps until ∞", "∞     wakes"])
   }
 
+  /// Jitter that is drawn as a `Double` has up to eighteen digits.
+  @Test func instantsAreRoundedToNanosecondsUnlessTwoWouldBeEqual() {
+    let jitter = Duration.milliseconds(300) + Duration(attoseconds: 44_400)
+    let events: [RecordedEvent] = [
+      .init(.slept, task: 1, time: jitter), .init(.timeMoved, time: jitter),
+      .init(.woken, task: 1),
+    ]
+    var context = RecordingContext(start: .zero)
+    context.root = 1
+    #expect(
+      history(events, context).lanes() == [
+        "time    test", "0 s     sleeps until ≈0.3 s", "≈0.3 s  wakes",
+      ])
+    let later = Duration.milliseconds(300)
+    let more: [RecordedEvent] = [.init(.slept, task: 1, time: jitter + later + later)]
+    #expect(history(events + more, context).lanes().last?.hasSuffix("until ≈0.9 s") == true)
+    let close: [RecordedEvent] = [.init(.slept, task: 1, time: later)]
+    #expect(
+      history(events + close, context).lanes() == [
+        "time                  test",
+        "0 s                   sleeps until 0.3000000000000444 s",
+        "0.3000000000000444 s  wakes",
+        "0.3000000000000444 s  sleeps until 0.3 s",
+      ])
+  }
+
   @Test func manyMomentsStayWithinTheGreatestWidth() {
     let moments = (0..<10_000).map { History.Moment(time: .milliseconds($0), job: $0) }
     let axis = TimeAxis(moments, start: 0, width: 700, most: 2_000)

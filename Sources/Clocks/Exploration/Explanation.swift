@@ -143,6 +143,7 @@ struct Explanation {
         $0.element.chosen != 0 && decisive.contains($0.element.step)
       }.map { ($0.element.step, $0.offset + 1) }, uniquingKeysWith: { first, _ in first })
     let symbols = details.symbols()
+    let times = InstantTexts(shown.map { details.steps[$0].time })
     var gaps = 0
     var next = 0
     /// Marks the steps before `index` that are left out, and have no mark yet.
@@ -159,7 +160,7 @@ struct Explanation {
       let step = record.steps[index]
       let detail = details.steps[index]
       let lane = laneOfTask[step.task] ?? 0
-      var row = LaneTable.Row(time: detail.time.inSeconds)
+      var row = LaneTable.Row(time: times[detail.time])
       row.cells[lane] = cell(step, detail, symbols)
       let remarks = [
         decided[index].map { "decision \($0)" }, index == details.failingStep ? "fails here" : nil,
