@@ -40,7 +40,11 @@ extension TaskStatus {
     guard kind == TaskABI.Record.Dependency.task, let awaited, isAsyncLet(awaited)
     else { return false }
     let status = TaskStatus(of: awaited)
-    return status.isActive && !isHeldBack(taskID(of: awaited)) || status.isOver
+    if status.isActive && !isHeldBack(taskID(of: awaited)) || status.isOver { return true }
+    // A thread that resumes the task externally does not wait for the lock. It may have freed the `async let`, so its
+    // status counts only if the task is still suspended.
+    atomicMemoryFence(ordering: .acquiring)
+    return memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self) != before
   }
 
   /// Returns whether an `async let` of a suspended task, or one nested in such an `async let`, is about to run.
