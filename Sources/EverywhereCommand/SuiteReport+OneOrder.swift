@@ -1,5 +1,5 @@
-// What a report says of a test whose one order was asked for, by a token or a seed. If any test fails in that order, all
-// tests are repeated first in, first out.
+// What a report says of a test that was run in one order, given by a token or a seed. If any test fails in that order,
+// all tests are repeated first in, first out.
 extension SuiteReport.Entry {
   /// Whether the test has passed in the order that was asked for; `nil` if that run does not contain it.
   private var passes: Bool? { endings[1] }

@@ -2,8 +2,9 @@ import Foundation
 
 /// Whether the process runs under AddressSanitizer or ThreadSanitizer.
 ///
-/// Their replacements of functions of C are a part of the test program. So its own calls of these functions are in no call
-/// table, and this package does not see them. And libraries cannot be preloaded into a program without the sanitizer.
+/// A sanitizer replaces functions of C within the test program. So the program's own calls of these functions are in no
+/// call table, and this package does not see them. And a library that was built with a sanitizer cannot be preloaded
+/// into a program without it.
 package let hasSanitizer = ["__asan_init", "__tsan_init"].contains { (name: String) in
   dlsym(dlopen(nil, RTLD_NOW), name) != nil
 }

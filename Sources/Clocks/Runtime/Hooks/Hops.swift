@@ -8,7 +8,9 @@
 /// Source: `swift_task_switch` and `DefaultActorImpl` in the Swift runtime (`Actor.cpp`), and the records of
 /// options in `TaskOptions.h`, as of Swift 6.3.1.
 enum Hops {
-  /// The number with which the compiler marks the option of a task that names a preferred executor; 0 before it is known.
+  /// The number with which the compiler marks the option of a task that names a preferred executor.
+  ///
+  /// 0 before the number is known.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var kind: UInt = 0
 
   /// The preferred executor, which lives as long as the process. The default executor would not do, because a task

@@ -93,7 +93,7 @@ final class UnownedJobs: @unchecked Sendable {
   @exclusivity(unchecked) private var begun: UInt64 = 0
   /// The number of jobs that have begun and not ended.
   @exclusivity(unchecked) private var running = 0
-  /// The waits of `afterPresentJobs`. Each is for the jobs with numbers up to `last`, of which `missing` have not ended.
+  /// The waits of `afterPresentJobs`. Each is for the jobs with numbers up to `last`; `missing` of them have not ended.
   @exclusivity(unchecked) private var awaited: [Awaited] = []
   /// Whether `awaited` has elements. Kept apart, because a debug build calls generic functions for an Array.
   @exclusivity(unchecked) private var isAwaited = false

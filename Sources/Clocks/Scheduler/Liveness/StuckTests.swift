@@ -22,7 +22,8 @@ enum StuckTests {
       found = (situation, ServedTime())
       return
     }
-    // The watchdog may be about to report a forgotten advance, which lets the test go on. Its limit may have begun later.
+    // The watchdog may be about to report a forgotten advance, which lets the test go on. Its limit may have begun
+    // later.
     let limit = stuck.contains(where: \.mayForgetToAdvance) ? limit * 4 : limit
     guard found.since.lasts(limit), !Environment.keepsProcess, !isDebugged else { return }
     endProcess(stuck, after: limit)

@@ -57,11 +57,12 @@ struct ScopeBody: ~Copyable {
     return (isReported ? nil : problem, takeToCancel() + [task])
   }
 
-  /// Notes a problem, and that the body and the culprit have to be cancelled. Returns what else has to follow, if anything.
+  /// Notes a problem, and that the body and the culprit have to be cancelled. Returns what else follows; `nil` for
+  /// nothing.
   ///
-  /// After the first problem nothing else follows: the body may return. If it has not returned at the second problem, the
-  /// first one is reported, and all tasks are cancelled. If the body has not returned at a problem after that, the scope
-  /// is left.
+  /// After the first problem nothing else follows: the body may return. If it has not returned at the second problem,
+  /// the first one is reported, and all tasks are cancelled. If it has not returned at a later problem, the scope is
+  /// left.
   mutating func abort(_ problem: ScopeProblem, culprit: RetainedTask? = nil) -> Action? {
     if let culprit { toCancel.append(culprit) }
     if let task { toCancel.append(task) }
