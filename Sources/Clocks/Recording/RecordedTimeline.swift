@@ -68,7 +68,10 @@ public struct RecordedTimeline: Sendable {
   }
 
   /// Returns the history of the latest events, as many as the last `lines` lines may need.
-  private func history(forLines lines: Int) -> History { history(limit: 100 * max(lines, 3)) }
+  private func history(forLines lines: Int) -> History {
+    let (events, isTooMany) = max(lines, 3).multipliedReportingOverflow(by: 100)
+    return history(limit: isTooMany ? .max : events)
+  }
 
   func history(limit: Int = .max) -> History {
     HistoryBuilder.build(

@@ -242,6 +242,8 @@ struct RecordingTests {
     #expect((10_000...18_191).contains(60_006 - history.missingEvents))
     #expect(history.end.time == .seconds(10_000))
     #expect(lanes(timeline, lines: 4).first == "time      ticker")
+    // A number of lines without a limit.
+    #expect(lanes(timeline, lines: .max).count > 2_000)
   }
 
   @Test func aTimelineWithoutEventsIsEmpty() {
