@@ -47,9 +47,12 @@ extension RunRecord {
       guard let name = decision.choice, !choices.contains(where: { $0.name == name }) else {
         continue
       }
-      // Takes evenly spread options, including the last one.
-      let (last, taken) = (decision.count - 1, min(decision.count - 1, most))
-      for part in 1...taken { others.append(Choice(name, last * part / taken * decision.unit)) }
+      // Takes evenly spread options, including the last one. The product of both numbers could overflow.
+      let taken = min(decision.count - 1, most)
+      let (distance, rest) = (decision.count - 1).quotientAndRemainder(dividingBy: taken)
+      for part in 1...taken {
+        others.append(Choice(name, (distance * part + rest * part / taken) * decision.unit))
+      }
     }
     return others
   }

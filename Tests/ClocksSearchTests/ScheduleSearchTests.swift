@@ -221,6 +221,21 @@ import Testing
     #expect((5_000...10_100).contains(search.waiting), "\(search.waiting)")
   }
 
+  @Test(arguments: [(10, [1, 2, 3, 4, 5, 6, 7, 9]), (9, Array(1...8)), (3, [1, 2])])
+  func optionsAreSpreadEvenly(_ count: Int, _ options: [Int]) {
+    let run = ScheduleRun()
+    _ = run.choose(count, for: TaskTree.test)
+    #expect(run.record.otherChoices(than: [], most: 8).map(\.index) == options)
+  }
+
+  @Test func aChoiceMayHaveAnyNumberOfOptions() {
+    let run = ScheduleRun()
+    _ = run.choose(.max, for: TaskTree.test)
+    let others = run.record.otherChoices(than: [], most: 8)
+    #expect(others.count == 8)
+    #expect(others.last?.index == .max - 1)
+  }
+
   @Test func aStepIsNotReversedWithItsCause() {
     let run = ScheduleRun(.firstInFirstOut)
     let tasks = (0..<3).map { _ in run.create(by: TaskTree.test) }
