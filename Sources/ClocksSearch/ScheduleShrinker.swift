@@ -124,12 +124,15 @@ package struct ScheduleShrinker {
   }
 
   /// Delays one step in each run, as long as possible. Returns the constraints of a failing run with at most one.
+  ///
+  /// A run with choices is of no use: it may have delayed the step by a stall, and then fails because of it.
   private nonisolated(nonsending) mutating func oneInstead(_ test: Test) async -> [Constraint]? {
     for constraint in constraints.prefix(8) where mayGoOn {
       runs += 1
-      if let found = await test(.delay(constraint.second))?.constraints, found.count <= 1 {
-        return found
-      }
+      guard let record = await test(.delay(constraint.second)), record.choices.isEmpty
+      else { continue }
+      let found = record.constraints
+      if found.count <= 1 { return found }
     }
     return nil
   }

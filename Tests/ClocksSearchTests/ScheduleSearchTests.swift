@@ -84,12 +84,36 @@ import Testing
     }
   }
 
-  @Test func removesAnUnnecessaryConstraint() async {
+  /// A run of five jobs, last in, first out.
+  private func runBackwards() -> ScheduleRun {
     let run = ScheduleRun(.newestFirst)
     for _ in 0..<5 { run.enqueue(run.nextJob(of: run.create(by: TaskTree.test))) }
     while !run.ready.isEmpty {
       run.begin(at: run.ready.count > 1 ? run.choose(ScratchBuffer(run.ready)) : 0)
     }
+    return run
+  }
+
+  /// A run in which a step is delayed may fail because of a stall.
+  @Test func theConstraintsOfARunWithAChoiceAreNotTakenAlone() async {
+    let run = runBackwards()
+    let waiting = run.record.constraints.map(\.second)
+    let stalled = ScheduleRun(
+      .constraints([], choices: [Choice(ScheduleStep(.choice, of: TaskTree.test, 1), 1)]))
+    _ = stalled.choose(2, for: TaskTree.test)
+    #expect(stalled.record.choices.count == 1)
+    #expect(stalled.record.constraints == [])
+    var shrinker = ScheduleShrinker(deadline: RealTime(in: .seconds(60)))
+    let found = await shrinker.shrink(run.record) { plan in
+      guard case .constraints(let tried, _) = plan else { return stalled.record }
+      return tried.map(\.second).contains(waiting[1]) ? run.record : nil
+    }
+    #expect(found.map(\.second) == [waiting[1]])
+    #expect(shrinker.choices == [])
+  }
+
+  @Test func removesAnUnnecessaryConstraint() async {
+    let run = runBackwards()
     let waiting = run.record.constraints.map(\.second)
     #expect(waiting.count == 4)
     var shrinker = ScheduleShrinker(deadline: RealTime(in: .seconds(60)))
