@@ -38,18 +38,20 @@ final class Recorder: Sendable {
     context = RecordingContext(start: start)
   }
 
-  // The delivery is not called here: the thread that frees a recorder may hold a scheduler's lock.
+  // There is no `deinit` that delivers: the thread that frees a recorder may hold a scheduler's lock.
 
   /// Passes the recording to its receiver, once.
-  func deliver() {
-    let delivery = lock.withLock {
-      defer { self.delivery = nil }
-      return self.delivery
-    }
-    delivery?(timeline)
-  }
+  func deliver() { takeDelivery()?(timeline) }
 
-  func drop() { lock.withLock { delivery = nil } }
+  func drop() { _ = takeDelivery() }
+
+  /// Returns the delivery, which the caller releases without the lock: it may own objects of the user.
+  private func takeDelivery() -> (@Sendable (RecordedTimeline) -> Void)? {
+    lock.withLock {
+      defer { delivery = nil }
+      return delivery
+    }
+  }
 
   /// What has been recorded so far. O(tasks with a name).
   var timeline: RecordedTimeline {
