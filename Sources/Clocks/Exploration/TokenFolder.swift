@@ -5,6 +5,8 @@ import ClocksSupport
 struct TokenFolder {
   private let folder: String?
   private let path: String
+  /// Held while a file is read and replaced: the cases of a parameterized test run in parallel, and share a file.
+  private static let lock = Lock(.leaf)
 
   /// - Parameter folder: The folder, which is created if necessary. If it is `nil`, no token is kept.
   init(_ folder: String?, testID: String) {
@@ -25,14 +27,16 @@ struct TokenFolder {
     }
   }
 
-  /// Adds a token; writes a message to standard error if that fails.
+  /// Adds a token; writes a message to standard error if that fails. Thread-safe.
   func add(_ token: String) {
     guard let folder else { return }
-    let known = TextFile.read(path)?.split(separator: "\n").map(String.init) ?? []
-    guard !known.contains(token) else { return }
     do {
-      try TextFile.makeFolder(folder)
-      try TextFile.write((known + [token]).joined(separator: "\n") + "\n", to: path)
+      try Self.lock.withLock {
+        let known = TextFile.read(path)?.split(separator: "\n").map(String.init) ?? []
+        guard !known.contains(token) else { return }
+        try TextFile.makeFolder(folder)
+        try TextFile.write((known + [token]).joined(separator: "\n") + "\n", to: path)
+      }
     } catch {
       Terminal.writeLine("A token is not kept for the next time: \(error)")
     }

@@ -61,6 +61,17 @@ private actor RenewedToken {
     }
   }
 
+  @Test func keepsTokensThatAreAddedInParallel() async throws {
+    try await withTemporaryPath { path in
+      await withTaskGroup { group in
+        for number in 0..<100 {
+          group.addTask { TokenFolder(path, testID: "test").add("1::\(1_000 + number)") }
+        }
+      }
+      #expect(TokenFolder(path, testID: "test").tokens().count == 100)
+    }
+  }
+
   /// Reading a token numbers tasks in another order than a run in which tasks create tasks.
   @Test func aKeptTokenReplaysItsFailure() async throws {
     var options = ScopeOptions()
