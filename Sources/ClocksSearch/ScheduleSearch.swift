@@ -44,7 +44,7 @@ package final class ScheduleSearch {
   }
 
   package enum End: Sendable, Equatable {
-    case allOrders, allReversals, count, time
+    case allOrders, allReversals, count, time, cancelled
     /// The search has not found a new class for long.
     case noNewClass
   }
@@ -75,6 +75,8 @@ package final class ScheduleSearch {
   private var chance = 0
   private var turn = 0
   private var current: Plan?
+  /// Whether the search has ended before the plan that `next` returned last had a complete run.
+  package var isCancelled = false
 
   /// - Parameter known: Schedules that have failed before.
   package init(_ limits: Limits, known: [Plan] = []) {
@@ -252,6 +254,7 @@ package final class ScheduleSearch {
 
   /// Why `next` returns `nil`.
   package var end: End {
+    if isCancelled { return .cancelled }
     if isComplete && !hasGaps && prefixes.isEmpty { return .allOrders }
     if limits.reversals != nil && reversals.isEmpty { return .allReversals }
     return hasNoNewClass ? .noNewClass : .count

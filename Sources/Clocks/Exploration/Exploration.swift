@@ -106,7 +106,10 @@ struct Exploration {
     var isOverTime = false
     while let plan = search.next() {
       let outcome = await one(plan, profile: search.profile, operation)
-      if Task.isCancelled { break }
+      if Task.isCancelled {
+        search.isCancelled = true
+        break
+      }
       if let skip = outcome.skip { return .skipped(skip) }
       if let finding = outcome.findings.first {
         ended?(search)

@@ -48,6 +48,7 @@ public struct ScheduleSummary: Hashable, Sendable, CustomStringConvertible {
         """
       case .count: "\(found) \(tried), as many as were asked for; \(news)"
       case .time: "\(found) \(tried), in \(time ?? .zero) of real time; \(news)"
+      case .cancelled: "\(found) \(tried); the search was cancelled"
       case .noNewClass: "\(found) \(tried); no class was new in the last half of them"
       }
   }

@@ -57,6 +57,17 @@ private final class NameLog: @unchecked Sendable {
       ])
   }
 
+  @Test func aCancelledSearchDoesNotClaimAllOrders() async throws {
+    let search = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return try await withSchedules(.exhaustive(reversals: 1)) { _ in }
+    }
+    search.cancel()
+    let summary = try #require(try await search.value)
+    #expect(
+      summary.description == "0 orders in 0 classes in 1 schedule; the search was cancelled")
+  }
+
   @Test func stepsThatAreLeftOutAreMarkedAndCounted() async throws {
     let found = try await failures {
       try await withSchedules(200) { _ in
