@@ -182,11 +182,10 @@ package struct RunRecord: Sendable {
     return profile
   }
 
-  /// Returns the number of the first step at which two runs differ, or `nil` if they are equal.
+  /// Returns the number of the first step at which two runs differ, or `nil` if they have the same steps.
   package func divergence(from other: RunRecord) -> Int? {
-    if hash == other.hash, steps.count == other.steps.count { return nil }
-    return steps.indices.first { !other.steps.indices.contains($0) || other.steps[$0] != steps[$0] }
-      ?? (steps.count == other.steps.count ? nil : steps.count)
+    let same = zip(steps, other.steps).prefix { $0 == $1 }.count
+    return same == max(steps.count, other.steps.count) ? nil : same
   }
 }
 

@@ -129,15 +129,10 @@ package struct TaskTree: Sendable {
   package func name(of task: Int) -> String {
     if task == Self.test { return "0" }
     if task == Self.outside { return "1" }
-    let parent = nodes[task].parent
-    var name = parent == Self.test ? "" : name(of: parent)
-    var ordinal = nodes[task].ordinal
-    while ordinal >= 25 {
-      name += "z"
-      ordinal -= 25
-    }
-    name.unicodeScalars.append(Unicode.Scalar(UInt8(97 + ordinal)))
-    return name
+    let (parent, ordinal) = (nodes[task].parent, nodes[task].ordinal)
+    let last = Character(Unicode.Scalar(UInt8(97 + ordinal % 25)))
+    return (parent == Self.test ? "" : name(of: parent))
+      + String(repeating: "z", count: ordinal / 25) + String(last)
   }
 
   package func name(of step: ScheduleStep) -> String {

@@ -173,7 +173,7 @@ struct Exploration {
     if !failure.constraints.isEmpty {
       let plan = Plan.constraints([], choices: failure.choices)
       let outcome = await one(plan, details: true, operation)
-      if !outcome.hasFailed { failure.passing = outcome.details.map { (run.record, $0) } }
+      if !outcome.hasFailed { failure.passing = one.explorer.details.map { (run.record, $0) } }
     }
     // Two replays show whether the failure is reproducible; the details of the second are kept.
     var records: [RunRecord] = []
@@ -182,8 +182,8 @@ struct Exploration {
       if outcome.key == finding.key { failure.replays.same += 1 }
       failure.replays.all += 1
       records.append(run.record)
-      failure.details = outcome.details
     }
+    failure.details = one.explorer.details
     failure.record = records[1]
     failure.tree = run.tree
     if records[0].divergence(from: records[1]) != nil {

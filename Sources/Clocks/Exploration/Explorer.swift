@@ -99,7 +99,7 @@ final class Explorer: Chooser, @unchecked Sendable {
   var isRunaway: Bool { run.stepCount >= nextRunaway }
 
   func newRunaway() -> Runaway? {
-    guard run.stepCount >= nextRunaway else { return nil }
+    guard isRunaway else { return nil }
     // A runaway test is cancelled, and may need more steps to end.
     nextRunaway += max(1_000, stepLimit / 10)
     return .steps(stepLimit, most: mostSteps)

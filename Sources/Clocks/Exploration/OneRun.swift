@@ -4,8 +4,6 @@ import ClocksSupport
 struct RunOutcome: Sendable {
   var findings: [Finding] = []
   var error: (any Error)?
-  /// Details of the steps, if they were requested.
-  var details: StepDetails?
 
   var hasFailed: Bool { !findings.isEmpty }
 
@@ -65,14 +63,13 @@ struct OneRun {
     scope.invariantFails = { findings.add(scopeReport: $0, at: $1) }
     let error = await time.runUnlessStuck(operation)
     scheduler.change { $0.order = Order() }
-    var outcome = RunOutcome(findings: findings.take(), error: error, details: explorer.details)
+    var outcome = RunOutcome(findings: findings.take(), error: error)
     if case .onTrial = options.recording, let recorder = scheduler.recorder {
       let isFailure = outcome.findings.contains { $0.kind == .xcTest }
       if isFailure { recorder.deliver() } else { recorder.drop() }
     }
     if let error, !outcome.hasFailed, outcome.skip == nil {
-      let text = "the operation threw \(type(of: error)): \(error)"
-      outcome.findings = [Finding(thrown: error, text: text)]
+      outcome.findings = [Finding(thrown: error)]
     }
     return outcome
   }
@@ -106,13 +103,13 @@ extension Finding {
   ///
   /// The key has the error's type, code and text, without words that contain digits: numbers and addresses may
   /// differ from run to run.
-  init(thrown error: any Error, text: String) {
+  init(thrown error: any Error) {
     let words = "\(error)".split(whereSeparator: \.isWhitespace).filter {
       !$0.contains(where: \.isNumber)
     }
     kind = .thrown
     key = "\(type(of: error)) \(error._code) " + words.joined(separator: " ")
-    self.text = text
+    text = "the operation threw \(type(of: error)): \(error)"
   }
 }
 

@@ -19,10 +19,7 @@ struct CodePlace: Hashable, Sendable {
 /// module `Runtime` (SE-0419) is not used: it takes eight times as long, symbolicates addresses of suspended tasks
 /// only through an SPI, and adds a library to every test bundle.
 enum Symbolizer {
-  struct Meaning: Sendable {
-    var function: FunctionName?
-    var line: SourceLine?
-  }
+  typealias Meaning = (function: FunctionName?, line: SourceLine?)
 
   /// The time that the other process may take.
   private static let limit: Duration = .seconds(10)
@@ -58,9 +55,10 @@ enum Symbolizer {
       let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
       for (index, place) in some.enumerated() where 2 * index + 1 < lines.count {
         let symbol = lines[2 * index]
-        meanings[place] = Meaning(
-          function: symbol.isEmpty || symbol.first == "?" ? nil : FunctionName(String(symbol)),
-          line: sourceLine(lines[2 * index + 1]))
+        meanings[place] = (
+          symbol.isEmpty || symbol.first == "?" ? nil : FunctionName(String(symbol)),
+          sourceLine(lines[2 * index + 1])
+        )
       }
     }
     return meanings

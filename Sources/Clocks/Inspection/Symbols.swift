@@ -45,15 +45,17 @@ struct Symbols {
       places[address] = CodePlace(path: image.path, address: address - image.base)
     }
     guard !places.isEmpty else { return }
-    let meanings = usesTool ? Symbolizer.meanings(of: Array(Set(places.values))) : nil
-    if meanings == nil { lacksTool = true }
-    var tables: [String: SymbolTable?] = [:]
-    for (address, place) in places {
-      frames[address]?.function = meanings?[place]?.function
-      frames[address]?.line = meanings?[place]?.line
-      if meanings == nil {
-        let table = tables[place.path] ?? SymbolTable(path: place.path)
-        tables[place.path] = .some(table)
+    if usesTool, let meanings = Symbolizer.meanings(of: Array(Set(places.values))) {
+      for (address, place) in places {
+        frames[address]?.function = meanings[place]?.function
+        frames[address]?.line = meanings[place]?.line
+      }
+      return
+    }
+    lacksTool = true
+    for (path, places) in Dictionary(grouping: places, by: \.value.path) {
+      let table = SymbolTable(path: path)
+      for (address, place) in places {
         frames[address]?.function = table?.symbol(at: place.address).map { FunctionName($0) }
       }
     }

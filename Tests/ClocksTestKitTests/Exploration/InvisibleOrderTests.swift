@@ -32,7 +32,7 @@ private final class NameLog: @unchecked Sendable {
 
   @Test func anErrorOfOneTypeIsNotAnother() async throws {
     enum Wrong: Error { case order, count }
-    func key(_ error: any Error) -> String { Finding(thrown: error, text: "").key }
+    func key(_ error: any Error) -> String { Finding(thrown: error).key }
     #expect(key(Wrong.order) != key(Wrong.count))
     #expect(key(Violation(text: "two downloads")) != key(Violation(text: "no downloads")))
     #expect(
