@@ -206,7 +206,7 @@ package struct HistoryBuilder {
     return place
   }
 
-  /// Notes that the running job is a job of a task, because that task does something now.
+  /// Notes that the running job is a job of a task, because that task does something now. Returns the task's index.
   @discardableResult
   private mutating func acts(_ id: UInt64, _ onActor: Int?) -> Int? {
     // A task that started the test from outside does not belong to the history.

@@ -142,14 +142,14 @@ package final class ScheduleRun {
   package func touch(_ actor: Int) { record.touches.append((Int32(currentStep), Int32(actor))) }
 
   /// Notes that the last step of the task has put the task in the queue of an actor.
-  package func isInQueue(_ task: Int, of actor: Int) {
+  package func entersQueue(_ task: Int, of actor: Int) {
     let step = counts[task].lastStep
     if step >= 0 { record.touches.append((step, Int32(actor))) }
   }
 
   /// Notes that the current step, a drain of the actor, runs the task.
   package func runsInQueue(_ task: Int, of actor: Int) {
-    isInQueue(task, of: actor)
+    entersQueue(task, of: actor)
     counts[task].lastStep = Int32(currentStep)
   }
 

@@ -72,7 +72,7 @@ package final class ScheduleSearch {
   private var hasGaps = false
   /// The plans with choices that were queued, in a search that counts reversals.
   private var triedChoices: Set<Plan> = []
-  private var chance = 0
+  private var randomPlans = 0
   private var turn = 0
   private var current: Plan?
   /// Whether the search has ended before the plan that `next` returned last had a complete run.
@@ -107,16 +107,15 @@ package final class ScheduleSearch {
   }
 
   private func nextSystematic() -> Plan? {
-    let isDelay = turn % 2 == 1
-    if isDelay, let step = delayed.popFirst() { return .delay(step) }
+    if turn % 2 == 1, let step = delayed.popFirst() { return .delay(step) }
     if isComplete, let choices = prefixes.popFirst() { return .prefix(choices) }
     if let reversal = reversals.popFirst() { return reversal }
     return delayed.popFirst().map(Plan.delay)
   }
 
   private func nextRandom() -> Plan {
-    let number = chance * limits.shard.count + limits.shard.index
-    chance += 1
+    let number = randomPlans * limits.shard.count + limits.shard.index
+    randomPlans += 1
     let seed = Mixer.mix(limits.seed, UInt64(number))
     // Each kind of plan has a share that follows how soon the kind finds bugs in real systems. In small tests
     // `priorities` repeats orders, and yet it finds some deep bugs first.
@@ -135,7 +134,7 @@ package final class ScheduleSearch {
     guard let current else { return }
     // Known orders are expanded, too: if a random plan has led to this order before, its successors are not queued yet.
     if isComplete { expand(record, current) }
-    // Reversals of an order of a known class are not tried, because they lead to known classes.
+    // Reversals of an order of a known class lead to known classes. Only a search that counts reversals tries them.
     guard limits.reversals == nil ? isNew.class : isNew.order, !isComplete,
       case .constraints(let constraints, let choices) = current
     else { return }

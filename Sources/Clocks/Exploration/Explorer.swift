@@ -22,7 +22,7 @@ final class Explorer: Chooser, @unchecked Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) var details: StepDetails?
   /// The sources of nondeterminism that the run has used.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var used: Set<Divergence.Suspect> = []
-  /// The number of steps of the longest run that has ended; `nil` if none has.
+  /// The number of steps of the longest run that was no runaway; `nil` if there was none.
   @exclusivity(unchecked) nonisolated(unsafe) private var mostSteps: Int?
   /// The number of steps after which the run counts as a runaway: far more than any earlier run had.
   @exclusivity(unchecked) nonisolated(unsafe) var stepLimit = 400_000 {
@@ -75,7 +75,7 @@ final class Explorer: Chooser, @unchecked Sendable {
     }
     if let drain = ActorDrain(job.job) {
       let task = index(of: drain.firstTask)
-      run.isInQueue(task, of: number(of: drain))
+      run.entersQueue(task, of: number(of: drain))
       return run.nextDrain(of: task)
     }
     let task = UnownedTask.currentID.flatMap(known) ?? running ?? TaskTree.outside

@@ -101,9 +101,7 @@ public nonisolated(nonsending) func withSchedules(
   let origin = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
   let report = ScheduleReport(
     fail: { recordFailure($0, at: origin) },
-    failWithError: {
-      recordFailure("the operation threw \(type(of: $0)): \($0)\n\($1)", at: origin)
-    },
+    failWithError: { recordFailure("\(Finding(thrown: $0).text)\n\($1)", at: origin) },
     replayForm: { "try await withSchedules(.schedule(\"\($0)\")) { … }" })
   return try await runSchedules(
     count, seed: seed, slack: slack,
