@@ -60,9 +60,11 @@ final class StepDetails: @unchecked Sendable {
   }
 
   private func number(of drain: ActorDrain) -> Int {
-    if let number = numbers[drain.actor] { return number }
+    let type = drain.typeName
+    // The address may have been that of another actor, which is gone.
+    if let number = numbers[drain.actor], actors[number] == type { return number }
     numbers[drain.actor] = actors.count
-    actors.append(drain.typeName)
+    actors.append(type)
     return actors.count - 1
   }
 

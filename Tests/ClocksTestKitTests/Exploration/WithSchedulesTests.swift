@@ -57,6 +57,26 @@ private final class NameLog: @unchecked Sendable {
       ])
   }
 
+  /// An actor may be where another one was that is gone.
+  @Test func anActorHasItsOwnNameWhateverItsAddress() async throws {
+    actor Early {
+      var value = 0
+      func get() -> Int { value }
+    }
+    let found = try await failures {
+      try await withSchedules(1_000) { _ in
+        for _ in 0..<3 { _ = await Early().get() }
+        let box = Box()
+        let first = Task(name: "first") { await box.set(1) }
+        let second = Task(name: "second") { await box.set(2) }
+        _ = await (first.value, second.value)
+        #expect(await box.get() == 2)
+      }
+    }
+    let text = try #require(found.first?.text)
+    #expect(text.contains("runs on Box"), "\(text)")
+  }
+
   @Test func aCancelledSearchDoesNotClaimAllOrders() async throws {
     let search = Task {
       while !Task.isCancelled { await Task.yield() }
