@@ -30,8 +30,10 @@ package struct RunRecord: Sendable {
   /// The decisions. Each has two or more candidates or options.
   package var decisions: [Decision] = []
   var candidates: [ScheduleStep] = []
+  /// The actors that each step touches. Step -1 stands for what happens before the first step.
   var touches: [(step: Int32, actor: Int32)] = []
   var created: [(task: Int32, parent: Int32)] = []
+  /// A hash of the steps, and of the decisions within them, that is equal in every process.
   package var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   /// The jobs that something outside the test made ready, each with the number of the latest step at that time.
   var arrivals: [(step: Int32, job: ScheduleStep)] = []

@@ -7,7 +7,8 @@ import Synchronization
 /// runs the job. The handler reports the schedule; then the signal has the effect that it has without the handler.
 ///
 /// The report allocates memory and writes a file, which a signal handler may not do: if the crash has damaged the
-/// allocator, or interrupted it, the report is lost. An alarm ends the process if the report does not return.
+/// allocator, or interrupted it, the report is lost. An alarm ends the process if the report does not return. There is
+/// no report of a stack overflow, because the handler needs the same stack.
 enum CrashHandler {
   /// Installs the handler when it is first read: before a run whose scope has a `crashed` closure. Thread-safe.
   static let installed: Void = {

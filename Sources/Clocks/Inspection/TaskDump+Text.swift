@@ -1,5 +1,5 @@
 extension TaskDump: CustomStringConvertible {
-  /// The dump as a tree of about forty lines; empty if no task and no block is known.
+  /// The dump as a tree of about forty lines; only blocks and notes if no task is known.
   var description: String { text(mostLines: 40) }
 
   /// Returns the dump as a tree. Shortens first call stacks, then the list of tasks, to at most `mostLines` lines.
@@ -101,8 +101,6 @@ private struct TaskDumpWriter {
     return more > 0 ? lines + ["… and \(more) more on queues"] : lines
   }
 
-  func lines(frames: Int) -> [String] { lines(below: nil, depth: 0, frames: frames) }
-
   /// The parts that tasks must have in common to be listed together.
   private struct Likeness: Hashable {
     var state: String
@@ -117,7 +115,7 @@ private struct TaskDumpWriter {
       children: (children[index] ?? []).map(likeness))
   }
 
-  private func lines(below parent: Int?, depth: Int, frames: Int) -> [String] {
+  func lines(below parent: Int? = nil, depth: Int = 0, frames: Int) -> [String] {
     let groups = Dictionary(grouping: children[parent] ?? [], by: likeness).values
     return groups.sorted { $0[0] < $1[0] }
       .flatMap { group(of: $0, depth: depth, frames: frames) }
