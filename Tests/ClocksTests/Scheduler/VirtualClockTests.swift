@@ -132,6 +132,8 @@ import Testing
     ] {
       #expect(measured.roundedUpAfterReadingTheClockTwice == meant)
     }
+    let endless: Duration = .seconds(Int64.max) * 18
+    #expect(endless.roundedUpAfterReadingTheClockTwice == endless)
   }
 
   @Test func aTestClockIsExact() {

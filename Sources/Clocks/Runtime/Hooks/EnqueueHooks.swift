@@ -179,10 +179,13 @@ extension RuntimeHooks {
 extension Duration {
   /// The delay, rounded up to three or four digits.
   var roundedUpAfterReadingTheClockTwice: Duration {
+    // Such a delay never ends. For shorter ones, nothing overflows.
+    guard self < Self.longest else { return self }
     var unit: Int128 = 1_000_000_000_000
-    // A `Duration` has 64 bits of seconds, so nothing overflows.
     while unit &* 10_000 <= attoseconds { unit &*= 10 }
     let remainder = attoseconds % unit
     return remainder > 0 ? Duration(attoseconds: attoseconds - remainder + unit) : self
   }
+
+  private static let longest = Duration.seconds(Int64.max)
 }
