@@ -168,7 +168,7 @@ struct TaskLayoutProbe: Sendable {
   func isBusy(_ actor: UInt) -> Bool { readsActors && Self.isBusy(actor) }
 
   private static func isBusy(_ actor: UInt) -> Bool {
-    ProcessMemory.words(at: actor + UInt(TaskABI.Actor.status), count: 1).map {
+    ProcessMemory.words(at: actor &+ UInt(TaskABI.Actor.status), count: 1).map {
       $0[0] & TaskABI.Actor.stateMask == TaskABI.Actor.running
     } ?? false
   }

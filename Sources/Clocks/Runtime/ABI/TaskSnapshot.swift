@@ -150,7 +150,8 @@ struct TaskReader {
   }
 
   private static func fragment(of child: UInt) -> MemoryCopy? {
-    MemoryCopy(of: child + UInt(TaskABI.Task.size), size: TaskABI.ChildFragment.size)
+    // The address may be garbage, so the sum may overflow.
+    MemoryCopy(of: child &+ UInt(TaskABI.Task.size), size: TaskABI.ChildFragment.size)
   }
 
   private func readChildren(_ first: UInt, into found: inout TaskSnapshot) {
