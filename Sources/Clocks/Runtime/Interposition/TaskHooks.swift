@@ -15,12 +15,12 @@ enum TaskCreation {
   static func redirect() {
     #if os(Linux) && canImport(Glibc)
       guard TaskStatus.isReadable else { return }
-      // All in one pass, because each reads all call tables of the process.
+      // All in one pass, because each reads all call tables of the process. `JobRuns.entries` may be empty.
       let entries =
-        [createTask.entry, beginAsyncLet.entry] + JobRuns.entries + [IsolatedDeinits.entry]
+        [createTask.entry, beginAsyncLet.entry, IsolatedDeinits.entry] + JobRuns.entries
       let seen = CallTables.redirectEach(entries, in: .users())
       (isSeen, seesAsyncLets) = (seen.contains(0), seen.contains(1))
-      JobRuns.areSeen = seen.contains(2)
+      JobRuns.areSeen = seen.contains(3)
       CallTables.redirect([createTestCase.entry], in: .library("libTesting.so"))
     #endif
   }
