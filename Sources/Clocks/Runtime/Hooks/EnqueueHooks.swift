@@ -81,14 +81,11 @@ extension RuntimeHooks {
     else { return false }
     // Code that still refers to the prior executor must also learn that it is the main actor's executor.
     isMain.pointee = { executor, original in
-      RuntimeHooks.isMainExecutor(executor) || original(executor)
+      ExecutorWords(executor).object == ExecutorWords(RuntimeHooks.mainReference).object
+        || original(executor)
     }
     getMain.pointee = { _ in RuntimeHooks.mainReference }
     return true
-  }
-
-  static func isMainExecutor(_ executor: UnownedSerialExecutor) -> Bool {
-    ExecutorWords(executor).object == ExecutorWords(mainReference).object
   }
 
   @_silgen_name("swift_get_time")
@@ -112,8 +109,6 @@ extension RuntimeHooks {
     if delayVirtually(job, of: sleeper(job), kind, { intendedDelay(left, of: $0) }) { return }
     runElsewhere(job, after: left)
   }
-
-  // The runtime ends an un-injected sleep by a job that it enqueues with a delay.
 
   /// Returns the task that a job belongs to; `nil` for an actor drain.
   static func delayedTask(_ job: UnownedJob) -> UnownedTask? {

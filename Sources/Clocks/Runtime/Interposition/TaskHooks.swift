@@ -171,13 +171,13 @@ enum JobRuns {
     private static let deinitOnExecutor: Interposed<DeinitOnExecutor> = Interposed(
       "swift_task_deinitOnExecutor"
     ) { object, body, executor, flags in
-      // A job on the main actor passes through the hooks.
-      guard !TaskOwnership.shared.isEmpty, let owner = ThreadContext.runningOwner,
-        !RuntimeHooks.isMainExecutor(executor)
-      else { return deinitOnExecutor.original(object, body, executor, flags) }
+      guard !TaskOwnership.shared.isEmpty, let owner = ThreadContext.runningOwner else {
+        return deinitOnExecutor.original(object, body, executor, flags)
+      }
       let number = owner.workBegan(on: .isolatedDeinit)
       nonisolated(unsafe) let (object, body) = (object, body)
       let work = InternalWork.retained {
+        // The job has passed through the hooks, as on the main actor, or runs within the current job.
         if ThreadContext.runningOwner === owner {
           body(object)
           return owner.workEnded(number)
