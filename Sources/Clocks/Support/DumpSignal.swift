@@ -17,13 +17,11 @@ enum DumpSignal {
   nonisolated(unsafe) private static var dumps: (@Sendable () -> String)?
 
   /// Begins to receive the signal, whose default action would end the process.
-  static func start() { _ = source }
-
-  /// Begins to receive the signal, and sets what it prints.
-  static func start(printing text: @escaping @Sendable () -> String) {
-    guard Environment.dumpSignal != nil else { return }
-    lock.withLock { dumps = text }
-    start()
+  ///
+  /// - Parameter text: What the signal prints; `nil` changes nothing.
+  static func start(printing text: (@Sendable () -> String)? = nil) {
+    if let text { lock.withLock { dumps = text } }
+    _ = source
   }
 
   #if !canImport(CRT) && !canImport(WASILibc)

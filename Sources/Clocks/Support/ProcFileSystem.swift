@@ -4,7 +4,7 @@
   /// What the kernel tells about this process in `/proc`: its threads and its open files.
   enum ProcFileSystem {
     /// The kernel's numbers of all threads of the process; none if they cannot be read.
-    static var threads: [pid_t] { numbers(in: "/proc/self/task").compactMap { pid_t($0) } }
+    static var threads: [pid_t] { numbers(in: "/proc/self/task") }
 
     /// Returns the words of a thread's file; none if the thread is over.
     ///
@@ -17,17 +17,17 @@
     }
 
     /// Returns the names in a folder that are numbers; none if the folder cannot be read.
-    static func numbers(in path: String) -> [String] {
+    private static func numbers(in path: String) -> [Int32] {
       guard let folder = opendir(path) else { return [] }
       defer { closedir(folder) }
-      var names: [String] = []
+      var numbers: [Int32] = []
       while let entry = readdir(folder) {
         let name = withUnsafeBytes(of: &entry.pointee.d_name) {
           String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
         }
-        if Int(name) != nil { names.append(name) }
+        if let number = Int32(name) { numbers.append(number) }
       }
-      return names
+      return numbers
     }
 
     /// The sockets that another process has left open in this one, as `swift test` does. They wake no test.
@@ -42,7 +42,7 @@
     /// The names of the open sockets, without the standard streams.
     private static var sockets: Set<String> {
       var sockets: Set<String> = []
-      for file in numbers(in: "/proc/self/fd") where Int(file)! > 2 {
+      for file in numbers(in: "/proc/self/fd") where file > 2 {
         let name = target(of: "/proc/self/fd/\(file)")
         if name.hasPrefix("socket:") { sockets.insert(name) }
       }

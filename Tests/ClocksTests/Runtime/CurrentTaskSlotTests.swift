@@ -62,7 +62,8 @@ import Testing
 
     @Test func theDynamicSectionHasAbsoluteAddresses() throws {
       let runtime = try #require(LoadedImage.all(named: "libswift_Concurrency").first)
-      let names = try #require(runtime.dynamicAddress(.names))
+      let pointer = try #require(runtime.dynamicPointer(.names, to: CChar.self))
+      let names = UInt(bitPattern: pointer)
       #expect(names > runtime.base)
       #expect(ProcessMemory.text(at: names) == "")
       #expect((runtime.dynamicValue(.relocationsSize) ?? 0) > 0)

@@ -27,6 +27,9 @@ struct LoadedImage {
   #if canImport(Darwin)
     private let header: UnsafeRawPointer
 
+    /// Not read on this platform.
+    static var ofThisModule: LoadedImage? { nil }
+
     /// All images, the program first. O(images).
     static var all: [LoadedImage] {
       (0..<_dyld_image_count()).compactMap { number in
@@ -186,10 +189,11 @@ struct LoadedImage {
       return nil
     }
 
-    /// The value of a tag that stands for an address. It is absolute, even if the section has it relative to `base`.
-    func dynamicAddress(_ tag: ELF.DynamicEntry.Tag) -> UInt? {
-      guard let value = dynamicValue(tag) else { return nil }
-      return value < base ? value + base : value
+    /// The place to which a tag points. The section may have the address relative to `base`.
+    func dynamicPointer<Target>(
+      _ tag: ELF.DynamicEntry.Tag, to type: Target.Type
+    ) -> UnsafePointer<Target>? {
+      dynamicValue(tag).flatMap { UnsafePointer(bitPattern: $0 < base ? $0 + base : $0) }
     }
 
     private var dynamicSection: UnsafePointer<ELF.DynamicEntry>? {

@@ -107,34 +107,30 @@ private func withStandardLibrary(
 
 /// The actor on which the current task runs.
 enum CurrentActor {
-  private struct Executor {
-    var identity: UnsafeRawPointer?
-    var implementation: UInt
-  }
+  private typealias GetExecutor = @convention(thin) () -> ExecutorWords
 
-  private static let getExecutor: (@convention(thin) () -> Executor)? = {
+  private static let getExecutor: GetExecutor? = {
     #if canImport(Darwin)
       // On arm64e function pointers must be signed, and this code cannot sign them.
       nil
     #else
-      RuntimeSymbol.function(
-        "swift_task_getCurrentExecutor", as: (@convention(thin) () -> Executor).self)
+      RuntimeSymbol.function("swift_task_getCurrentExecutor", as: GetExecutor.self)
     #endif
   }()
 
   /// The type of the actor, or of its custom executor; `nil` if there is no actor, or its type is not known. O(1).
   static var type: AnyObject.Type? {
-    guard let type = typeOfObject(getExecutor?().identity) else { return nil }
+    guard let type = typeOfObject(getExecutor?()) else { return nil }
     return type == mainExecutor ? MainActor.self : type
   }
 
   /// The type of the main actor's executor, as it is once the hooks are installed.
   private static let mainExecutor: AnyObject.Type? = typeOfObject(
-    unsafeBitCast(MainActor.sharedUnownedExecutor, to: Executor.self).identity)
+    ExecutorWords(MainActor.sharedUnownedExecutor))
 
-  private static func typeOfObject(_ identity: UnsafeRawPointer?) -> AnyObject.Type? {
-    identity.map { identity in
-      Unmanaged<AnyObject>.fromOpaque(identity)._withUnsafeGuaranteedRef { Swift.type(of: $0) }
+  private static func typeOfObject(_ executor: ExecutorWords?) -> AnyObject.Type? {
+    executor.flatMap { UnsafeRawPointer(bitPattern: $0.object) }.map { object in
+      Unmanaged<AnyObject>.fromOpaque(object)._withUnsafeGuaranteedRef { Swift.type(of: $0) }
     }
   }
 }

@@ -77,9 +77,7 @@ struct TaskReader {
     return "the \(kind) " + _typeName(known, qualified: false)
   }
 
-  private static let mainExecutor = unsafeBitCast(
-    MainActor.sharedUnownedExecutor, to: (UInt, UInt).self
-  ).0
+  private static let mainExecutor = ExecutorWords(MainActor.sharedUnownedExecutor).object
 
   /// Returns `nil` if no task is at the address, or nothing can be read.
   func read(_ address: UInt) -> TaskSnapshot? {

@@ -57,7 +57,7 @@ struct ThreadContext {
 
   /// Whether this is the context of `Scheduler.pump`. No other code takes a kept job.
   var isOfPump = false
-  /// The `Idleness.threadNumber` of the thread; 0 if this is not the context of `Scheduler.pump`.
+  /// The `Idleness.threadNumber` of the thread. Defined only if `isOfPump` is true.
   var number = 0
 
   var keepsNext = false

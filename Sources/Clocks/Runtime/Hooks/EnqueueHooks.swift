@@ -166,7 +166,7 @@ extension RuntimeHooks {
   /// Returns the delay that the caller intended.
   ///
   /// `delay` is a little shorter: the clock was read again after the caller had computed the deadline.
-  static func intendedDelay(_ delay: Duration, of owner: TaskOwner?) -> Duration {
+  static func intendedDelay(_ delay: Duration, of owner: TaskOwner) -> Duration {
     RuntimeClocks.areVirtual(for: owner) ? delay : delay.roundedUpAfterReadingTheClockTwice
   }
 }

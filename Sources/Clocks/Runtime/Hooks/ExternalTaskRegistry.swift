@@ -20,8 +20,9 @@ enum ExternalTaskRegistry {
     /// lower numbers may still run the task.
     var quietSince: UInt64 = 0
     var wasOver = false
-    /// The status when the task was last seen to run or to be enqueued; 0 if it was last seen otherwise. Until the
-    /// task cannot have returned.
+    /// The status when the task was last seen to run or to be enqueued; 0 if it was last seen otherwise.
+    ///
+    /// While the status is still equal, the task cannot have returned.
     var activeStatus: UInt32 = 0
     /// The job that may still run the task, and its number. Until the job ends, or its thread runs another task, the
     /// task cannot have returned.

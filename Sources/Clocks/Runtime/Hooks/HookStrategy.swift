@@ -172,7 +172,7 @@ enum OtherCopy {
 
   /// The image of the copy whose executor the runtime uses; `nil` if no other copy has the hooks.
   ///
-  /// Where no images can be read (Apple's platforms), copies are not recognized.
+  /// On other systems than Linux, copies are not recognized.
   private static var image: LoadedImage? {
     #if os(Linux)
       let type: AnyObject.Type = Swift.type(of: globalConcurrentExecutor as AnyObject)
@@ -194,22 +194,15 @@ enum OtherCopy {
 
   /// Returns whether another copy has the hooks, and keeps them. Warns if this copy takes them.
   static func keepsHooks(_ isAtLoad: Bool) -> Bool {
-    #if os(Linux)
-      guard let image else { return false }
-      guard isAtLoad, LoadedImage.ofThisModule?.path.isEmpty == true else { return true }
-      let text = text(have: "the program", other: place(of: image))
-      Terminal.writeLine("warning: \(text)")
-    #endif
+    guard let image else { return false }
+    guard isAtLoad, LoadedImage.ofThisModule?.path.isEmpty == true else { return true }
+    let text = text(have: "the program", other: place(of: image))
+    Terminal.writeLine("warning: \(text)")
     return false
   }
 
   static func failure(_ place: String) -> String {
-    #if os(Linux)
-      let this = LoadedImage.ofThisModule
-    #else
-      let this: LoadedImage? = nil
-    #endif
-    return text(have: place, other: this.map(Self.place) ?? "another image")
+    text(have: place, other: LoadedImage.ofThisModule.map(Self.place) ?? "another image")
   }
 
   private static func text(have owner: String, other: String) -> String {

@@ -142,12 +142,7 @@ struct ActorDrain {
   }
 
   /// The task that is first in the queue; 0 if the queue is empty. O(n).
-  var firstTask: UInt64 {
-    var first: UInt64 = 0
-    var next = latest
-    while let job = next { (first, next) = (taskID(of: job), Self.job(before: job)) }
-    return first
-  }
+  var firstTask: UInt64 { jobs.last.map { taskID(of: $0) } ?? 0 }
 
   /// The jobs in the queue, the latest first. O(n).
   var jobs: [UnownedJob] {

@@ -18,17 +18,12 @@ enum RealSleeps {
     /// Whether the sleep has not ended. It is noted before the task is suspended.
     func isUnderWay(at now: RealTime) -> Bool {
       guard now < end else { return false }
-      #if os(Linux)
-        guard task != 0, TaskStatus.isKnownToBeReadable, TaskStatus.readsCancellation else {
-          return true
-        }
-        guard let copy = MemoryCopy(of: address, size: TaskABI.Task.size), copy.taskID == task
-        else { return false }
-        let status = TaskStatus(flags: copy.half(TaskABI.Task.status))
-        return !status.isCancelled && !status.isOver
-      #else
+      guard task != 0, TaskStatus.isKnownToBeReadable, TaskStatus.readsCancellation else {
         return true
-      #endif
+      }
+      guard let copy = MemoryCopy(ofTask: address), copy.taskID == task else { return false }
+      let status = TaskStatus(flags: copy.half(TaskABI.Task.status))
+      return !status.isCancelled && !status.isOver
     }
 
     /// Whether the sleep may wake up a test of `other`: it is no sleep of another test, as far as is known.

@@ -101,10 +101,8 @@ package enum RuntimeSymbol {
     private static func forEachWord(
       of entries: [Entry], in image: LoadedImage, _ body: (Entry, UnsafeMutableRawPointer) -> Bool
     ) -> Set<Int> {
-      guard
-        let names = image.dynamicAddress(.names).flatMap({ UnsafePointer<CChar>(bitPattern: $0) }),
-        let symbols = image.dynamicAddress(.symbols)
-          .flatMap({ UnsafePointer<ELF.Symbol>(bitPattern: $0) })
+      guard let names = image.dynamicPointer(.names, to: CChar.self),
+        let symbols = image.dynamicPointer(.symbols, to: ELF.Symbol.self)
       else { return [] }
       var found: Set<Int> = []
       let count = entries.count
@@ -125,8 +123,7 @@ package enum RuntimeSymbol {
       ]
       for (table, size, skipped) in tables {
         guard let size = image.dynamicValue(size),
-          let start = image.dynamicAddress(table)
-            .flatMap({ UnsafePointer<ELF.Relocation>(bitPattern: $0) })
+          let start = image.dynamicPointer(table, to: ELF.Relocation.self)
         else { continue }
         // Each test process runs this loop at load, mostly without optimization, for some 20,000 relocations.
         let end = start + Int(size) / MemoryLayout<ELF.Relocation>.stride

@@ -8,7 +8,7 @@ enum NondeterminismHooks {
   /// Makes explored tests draw equal random numbers in each run, and reports the other sources that they use.
   ///
   /// Only the first call has an effect. Thread-safe.
-  static func redirect() { _ = isRedirected }
+  static func redirect() { _ = redirected }
 
   /// Called before the hooks are installed: in a test process, before there are other threads.
   ///
@@ -19,9 +19,9 @@ enum NondeterminismHooks {
     #endif
   }
 
-  #if os(Linux) && canImport(Glibc)
-    private static let isRedirected: Bool = {
-      guard fill.entry.isFound else { return false }
+  private static let redirected: Void = {
+    #if os(Linux) && canImport(Glibc)
+      guard fill.entry.isFound else { return }
       CallTables.redirect([fill.entry], in: .users())
       // Stored already, unless the hooks were not installed.
       if originalSystemCall == nil { prepare() }
@@ -34,9 +34,10 @@ enum NondeterminismHooks {
       let clocks = RuntimeClocks.isProgramVirtual ? [] : [readClock.entry]
       CallTables.redirect(
         clocks + [rand.entry, random.entry, drand48.entry, getrandom.entry], in: .program)
-      return true
-    }()
+    #endif
+  }()
 
+  #if os(Linux) && canImport(Glibc)
     private typealias Fill = @convention(thin) (UnsafeMutableRawPointer, Int) -> Void
     private typealias FillBuffer =
       @convention(c) (UnsafeMutableRawPointer?, Int, CUnsignedInt) -> Int
@@ -115,8 +116,6 @@ enum NondeterminismHooks {
       owner?.asked(.number)
       return getrandom.original($0, $1, $2)
     }
-  #else
-    private static let isRedirected = false
   #endif
 
   /// Notes that the current thread reads the real time.

@@ -21,9 +21,8 @@ import Synchronization
 ///
 /// With the test kit, they do so inside every scope; without it, only inside explored scopes.
 package enum RuntimeClocks {
-  static func areVirtual(for owner: TaskOwner?) -> Bool {
-    guard let owner, owner.isExplored || isForAll.load(ordering: .relaxed) else { return false }
-    return redirected.clocks
+  static func areVirtual(for owner: TaskOwner) -> Bool {
+    (owner.isExplored || isForAll.load(ordering: .relaxed)) && redirected.clocks
   }
 
   /// The reads that are real although every scope should read virtual time, in words.
