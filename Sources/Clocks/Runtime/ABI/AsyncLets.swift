@@ -5,7 +5,8 @@ extension TaskStatus {
   ///
   /// Requires the scheduler's lock.
   ///
-  /// - Parameter isHeldBack: Returns whether the task with this id only seems to run, or to be about to.
+  /// - Parameter isHeldBack: Returns whether the task with this id only waits for its scheduler, although its status
+  ///   says that it runs or is about to.
   static func hasActiveAsyncLet(_ task: UnownedJob, isHeldBack: (UInt64) -> Bool) -> Bool {
     guard StatusProbe.here.readsAsyncLets else { return false }
     if findsActiveAsyncLet(awaitedBy: task, isHeldBack: isHeldBack) { return true }

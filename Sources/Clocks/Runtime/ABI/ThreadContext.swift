@@ -11,6 +11,7 @@ struct ThreadContext {
   /// Whether the owner is resuming one of its tasks. The owner of that task's job then needs no look-up.
   var isWaking = false
 
+  /// Whether the next job that reaches the hooks is that of the task that the owner resumes.
   private(set) var takesNext = false
 
   /// The task that the owner resumes by running a job of the runtime; 0 if there is none.
@@ -60,8 +61,10 @@ struct ThreadContext {
   /// The `Idleness.threadNumber` of the thread. Defined only if `isOfPump` is true.
   var number = 0
 
+  /// Whether the next unowned job for the pool becomes `kept`.
   var keepsNext = false
-  var hasKept = false
+  /// Whether there is a kept job. A debug build reads a flag faster than an optional.
+  private(set) var hasKept = false
   /// An unowned job that this thread runs next, unless the owner has another job for the thread.
   private(set) var kept: ReadyJob?
 
@@ -75,7 +78,7 @@ struct ThreadContext {
     case preferring
     /// The thread runs a block of `URLSession`, whose own timers take real time.
     case networking
-    /// The thread creates one that counts as a job of the owner.
+    /// The thread creates another thread, which counts as a job of the owner.
     case threadOfOwner
   }
 

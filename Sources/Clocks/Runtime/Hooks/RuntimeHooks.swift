@@ -19,8 +19,6 @@ import Synchronization
 /// Sources: the Swift runtime, `stdlib/public/Concurrency` (`ExecutorBridge.swift`, `DispatchExecutor.swift`,
 /// `ConcurrencyHooks.cpp`), as of Swift 6.3.1.
 enum RuntimeHooks {
-  // MARK: - Jobs
-
   /// Runs a job on the current thread, which stands for an executor of the given kind.
   ///
   /// An actor drain is registered with `ExternalTaskRegistry`, because it may run tasks of other owners.

@@ -53,6 +53,8 @@ final class UnownedJobs: @unchecked Sendable {
   }
 
   /// Runs `body` once each unowned job that now runs, or waits for a thread, has ended.
+  ///
+  /// Does not wait for a job that a thread runs directly after another one, without its having been in `waiting`.
   static func afterPresentJobs(_ body: @escaping @Sendable () -> Void) {
     let ends = CountedEnds(count: highestPriority + 2, body)
     for jobs in ofPool { jobs.wait(for: ends) }
@@ -187,7 +189,6 @@ extension RuntimeHooks {
   /// While the job runs, its task may create a clock and so be adopted. Then the task's owner waits for the end
   /// of the job.
   ///
-  /// - Parameter ready: The job, as `UnownedJobs` has it.
   /// - Returns: A job that the thread may run next; only if the executor is the pool.
   static func runUnowned(_ ready: ReadyJob) -> ReadyJob? {
     let (job, executor) = (ready.job, ready.executor)
