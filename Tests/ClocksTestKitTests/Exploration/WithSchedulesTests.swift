@@ -10,6 +10,17 @@ private actor Box {
   func set(_ value: Int) { self.value = value }
 }
 
+private actor Adder {
+  let box: Box
+
+  init(_ box: Box) { self.box = box }
+
+  func add() async {
+    let value = await box.get()
+    await box.set(value + 1)
+  }
+}
+
 private final class NameLog: @unchecked Sendable {
   private let lock = NSLock()
   private var guarded: [String] = []
@@ -110,6 +121,21 @@ private final class NameLog: @unchecked Sendable {
       "\(text)")
     #expect(!gaps.isEmpty && gaps.reduce(0, +) == Int(all.1), "\(text)")
     #expect(text.contains("◀ decision 1"), "\(text)")
+  }
+
+  @Test func hopsOfATaskThatBeginsOnTheMainActorAreSeen() async throws {
+    let sums = NameLog()
+    try await withSchedules(200) { _ in
+      let box = Box()
+      let tasks = (0..<2).map { _ in
+        let adder = Adder(box)
+        return Task { @MainActor in await adder.add() }
+      }
+      for task in tasks { await task.value }
+      sums.append("\(await box.value)")
+    }
+    // The second task may run between the two hops of the first.
+    #expect(Set(sums.names) == ["1", "2"])
   }
 
   @Test func aLongQueueOfAnActorLeavesRoomForTheDecisions() async throws {

@@ -80,7 +80,8 @@ struct CustomExecutor: Equatable {
   enum First {
     case custom(CustomExecutor)
     case defaultActor
-    case pool
+    /// The default executor or the main actor's, whose jobs pass through the hooks.
+    case runtime
   }
 
   /// Returns what gets the first job of a task with these options.
@@ -92,6 +93,8 @@ struct CustomExecutor: Equatable {
     while let option = next?.load(as: TaskOption.self) {
       let executor = option.executor.reference
       if option.kind == serialKind {
+        // The jobs of the main actor pass through the hooks, too.
+        if executor == ExecutorWords(MainActor.sharedUnownedExecutor).reference { return .runtime }
         // Neither a default actor nor the default executor has a table.
         if executor.table != 0 { return .custom(Self(reference: executor, isSerial: true)) }
         if executor.object != 0 { return .defaultActor }
@@ -100,7 +103,7 @@ struct CustomExecutor: Equatable {
       }
       next = option.next
     }
-    return found.map(First.custom) ?? .pool
+    return found.map(First.custom) ?? .runtime
   }
 
   func enqueue(_ job: UnownedJob) {

@@ -209,7 +209,7 @@ enum JobRuns {
     private static let createTask: Interposed<Create> = Interposed("swift_task_create") {
       flags, options, type, function, context in
       switch firstExecutor(options) {
-      case .pool: return create(flags, options, type, function, context)
+      case .runtime: return create(flags, options, type, function, context)
       case .defaultActor:
         return CreationsOnActors.during { create(flags, options, type, function, context) }
       case .custom(let executor):
@@ -240,10 +240,10 @@ enum JobRuns {
     /// Where a task with these options begins, if the current thread creates it for an owner.
     @_transparent
     private static func firstExecutor(_ options: UnsafeRawPointer?) -> CustomExecutor.First {
-      guard let options, !TaskOwnership.shared.isEmpty else { return .pool }
+      guard let options, !TaskOwnership.shared.isEmpty else { return .runtime }
       let first = CustomExecutor.first(in: options)
-      if case .pool = first { return .pool }
-      return creator == nil ? .pool : first
+      if case .runtime = first { return .runtime }
+      return creator == nil ? .runtime : first
     }
 
     /// For calls by Swift Testing, which creates a task for each test case.
