@@ -260,17 +260,12 @@ enum ProcessMemory {
     // Reads eight bytes at a time, because a text may end shortly before memory that is not mapped.
     var bytes: [UInt8] = []
     var next = address
-    while bytes.count < 128 {
+    while bytes.count < 128, !bytes.contains(0) {
       var eight = [UInt8](repeating: 0, count: Int(8 - next % 8))
       guard eight.withUnsafeMutableBytes({ read(next, into: $0) }) else { return nil }
       next += UInt(eight.count)
-      guard let end = eight.firstIndex(of: 0) else {
-        bytes += eight
-        continue
-      }
-      bytes += eight[..<end]
-      break
+      bytes += eight
     }
-    return String(decoding: bytes, as: UTF8.self)
+    return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
   }
 }
