@@ -42,7 +42,10 @@
       jobs.subtract(1, ordering: .relaxed)
       return nil
     }
+    /// Is called when something begins to keep a queue's blocks from beginning, or no longer does.
+    var stopChanges: () -> Void = {}
     override func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
+      stopChanges()
       stops.withLock { $0[queue, default: 0] += change }
     }
   }
@@ -79,6 +82,15 @@
       waits.jobBecomesBlock()
       #expect(owner.open == [3] && owner.runningJobs == 0)
       #expect(!waits.becomeParallel())
+    }
+
+    /// Another thread takes the job for one that does not suspend, before the block has ended.
+    @Test func aBlockEndsOnceWhenItBecomesAJob() {
+      let waits = ThreadWaits(owner, .block)
+      waits.block = owner.workBegan(on: .thread)
+      owner.stopChanges = { _ = waits.becomeParallel() }
+      waits.blockBecomesJob()
+      #expect(owner.open.isEmpty && owner.runningJobs == 1)
     }
 
     @Test func aThreadThatWaitsInCallsOfSyncStopsTheirQueues() {

@@ -91,9 +91,10 @@ extension ThreadWaits {
   func blockBecomesJob(isOutsideWork: Bool = false) {
     // The job is counted first, so that the scope is not idle in between.
     owner.jobBegins()
-    pause.jobBegins()
     if work == .block { owner.noteStop(stop, of: queue, 1) }
     owner.workEnded(block)
+    // Thread B may call `becomeParallel` from here on, which sets `block`.
+    pause.jobBegins()
     if work == .testThread, !isOutsideWork { changeStanding(from: .ofTest, to: .asleep) }
   }
 
