@@ -548,7 +548,7 @@ guarantee(
     ("DispatchedBlocks.isStopped", "stop.barriers > 0 && ", "false && "),
     ("DispatchedBlocks.run", "if isAbandoned || stop(of: block.queue) != nil { countAgain() }", "if stop(of: block.queue) != nil { countAgain() }"),
     ("SuspendedQueues.wasSuspended", "owner.noteStop(.ofAll, of: suspension.queue, 1)", ""),
-    ("SuspendedQueues.wasMade", "wasSuspended(queue)", ""),
+    ("SuspendedQueues.wasMade", "wasSuspended(queue, of: owner)", ""),
     ("IsolatedDeinits.deinitOnExecutor", "!TaskOwnership.shared.isEmpty, let owner", "false, let owner"),
     ("SchedulerState.awaitsThreadOfDispatch", "since + .seconds(1)", "since + .seconds(0)"),
     ("SchedulerState.awaitsThreadOfDispatch", "scope.blockWithoutThread?.number != block", "scope.blockWithoutThread == nil"),

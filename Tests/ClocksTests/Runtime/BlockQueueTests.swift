@@ -67,6 +67,23 @@
       }
     }
 
+    /// Another thread resumes the queue, which was suspended outside the test, while the test suspends it again.
+    @Test func aSuspensionIsNotTakenBackBeforeItCounts() {
+      let queue = dispatch_queue_create("suspended", nil)
+      let owner = CountingOwner(isVirtual: true)
+      var isFirst = true
+      owner.stopChanges = {
+        guard isFirst else { return }
+        isFirst = false
+        SuspendedQueues.willResume(queue)
+      }
+      SuspendedQueues.wasSuspended(queue, of: owner)
+      #expect(owner.stops(of: BlockQueue(queue)) == 1)
+      SuspendedQueues.willResume(queue)
+      #expect(owner.stops(of: BlockQueue(queue)) == 0)
+      DispatchObject.release(queue)
+    }
+
     @Test func aBlockBehindASyncCanRunAndCannotBegin() {
       withQueue { queue in
         var blocks = DispatchedBlocks()

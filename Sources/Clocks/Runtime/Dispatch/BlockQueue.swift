@@ -46,11 +46,12 @@ import ClocksSupport
     @exclusivity(unchecked) nonisolated(unsafe) private static var suspensions:
       [OpaquePointer: [Suspension]] = [:]
 
-    static func wasSuspended(_ object: OpaquePointer) {
-      guard let owner = DispatchCalls.owner, BlockQueue.canBeSuspended(object) else { return }
+    static func wasSuspended(_ object: OpaquePointer, of owner: TaskOwner) {
+      guard BlockQueue.canBeSuspended(object) else { return }
       let suspension = Suspension(queue: BlockQueue(object), owner: owner)
-      lock.withLock { suspensions[object, default: []].append(suspension) }
+      // Noted first: thread B, which ends an earlier suspension, may take this one, and its note must come second.
       owner.noteStop(.ofAll, of: suspension.queue, 1)
+      lock.withLock { suspensions[object, default: []].append(suspension) }
     }
 
     /// Returns the queue, which a test has just made.
@@ -58,10 +59,10 @@ import ClocksSupport
       _ queue: OpaquePointer?, attribute: OpaquePointer?
     ) -> OpaquePointer? {
       // An attribute that is already inactive stays the same.
-      if let queue, let attribute, DispatchCalls.owner != nil,
+      if let queue, let attribute, let owner = DispatchCalls.owner,
         dispatch_queue_attr_make_initially_inactive(attribute) == attribute
       {
-        wasSuspended(queue)
+        wasSuspended(queue, of: owner)
       }
       return queue
     }

@@ -90,7 +90,7 @@ import ClocksSupport
     private static let suspend: Interposed<OfObject> = Interposed("dispatch_suspend") {
       DispatchSourceRegistry.find($0)?.suspend()
       suspend.original($0)
-      SuspendedQueues.wasSuspended($0)
+      if let owner { SuspendedQueues.wasSuspended($0, of: owner) }
     }
 
     private static let cancel: Interposed<OfObject> = Interposed("dispatch_source_cancel") {
