@@ -115,6 +115,15 @@ import Testing
     #expect(count.running == 1 && pause.hasBegun == false)
   }
 
+  /// What is known of the job changes only after it has been used to count the job.
+  @Test func aJobIsNotedWhenItNoLongerCountsAsABlock() {
+    let pause = JobPause()
+    var calls: [String] = []
+    #expect(pause.becomeParallel { calls.append("parallel") })
+    pause.begin({ calls.append("running") }, note: { calls.append("noted") })
+    #expect(calls == ["parallel", "running", "noted"])
+  }
+
   @Test func aThreadOfABlockBecomesParallelOnlyWhileItCountsAsAJob() {
     let pause = JobPause(isOfBlock: true)
     let count = Count()

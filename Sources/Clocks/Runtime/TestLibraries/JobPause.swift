@@ -49,10 +49,11 @@ final class JobPause: @unchecked Sendable {
     }
   }
 
-  /// Begins a pause on the job's thread. Calls `countAsRunning` if the job counts as a block.
-  func begin(_ countAsRunning: () -> Void) {
+  /// Begins a pause on the job's thread. Calls `countAsRunning` if the job counts as a block, and then `note`.
+  func begin(_ countAsRunning: () -> Void, note: () -> Void = {}) {
     lock.withLock {
       if isParallel { countAsRunning() }
+      note()
       phase = .beginning
     }
   }

@@ -179,7 +179,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// Virtual time may have been ahead of real time, and Foundation would sleep again for the difference.
   var endOfSleep: Double?
 
-  /// The job that is paused, or was last. Written before `pause` begins.
+  /// The job that is paused or parallel, or was last. Written only under the lock of `pause`.
   var job = PausedJob()
 
   /// Runs `wait` while the scope's tasks run. Keeps time from jumping meanwhile if `holdsTime` is set.
@@ -201,11 +201,11 @@ final class ThreadWaits: @unchecked Sendable {
     let isHeldBelow = isInWait ? nil : below?.cover()
     depth.add(1, ordering: .relaxed)
     setHold(holdsTime)
-    pause.begin(endParallel)
     // A run loop of the method runs jobs of the main thread, and other waits of the method do not.
     let takesMain = holdsMain && (work != .method || !inRunLoop)
-    job = PausedJob(
+    let next = PausedJob(
       task: UnownedTask.currentID ?? 0, takesMain: takesMain, isInRunLoop: inRunLoop)
+    pause.begin(endParallel) { job = next }
     // Read after the pause has begun: thread B makes something ready, and then ends the pause of this thread.
     let early = isReady()
     if early == nil {
