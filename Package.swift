@@ -56,7 +56,7 @@ let package = Package(
     .target(
       name: "ClocksEverywhere", dependencies: ["Clocks", "ClocksTestKit"],
       swiftSettings: atLoad),
-    .executableTarget(name: "EverywhereCommand", dependencies: ["Clocks"]),
+    .executableTarget(name: "EverywhereCommand", dependencies: ["Clocks", "ClocksSupport"]),
     .executableTarget(
       name: "ContextDemo", dependencies: ["Clocks", "ClocksSupport", "TimeoutTask"]),
     .target(name: "TestTraits", dependencies: ["ClocksSupport"], path: "Tests/TestTraits"),

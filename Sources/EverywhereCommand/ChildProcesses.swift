@@ -36,7 +36,6 @@ final class ChildProcesses {
 
   private var running: [pid_t: Running] = [:]
   private var signals = sigset_t()
-  private var interruptions: [CInt] = []
   /// Is called before the command ends because it was interrupted.
   var interrupted: () -> Void = {}
 
@@ -47,9 +46,7 @@ final class ChildProcesses {
       var old = sigaction()
       sigaction(number, nil, &old)
       // A signal that is ignored already, for example under `nohup`, stays ignored.
-      guard !Self.isIgnored(old) else { continue }
-      interruptions.append(number)
-      sigaddset(&signals, number)
+      if !Self.isIgnored(old) { sigaddset(&signals, number) }
     }
     for number in [SIGCHLD, SIGALRM] {
       signal(number) { _ in }

@@ -9,12 +9,11 @@ struct EverywhereCommand {
       if arguments.first == "merge" { exit(try MergeCommand(Array(arguments.dropFirst())).run()) }
       let options = try Options(arguments)
       exit(try EverywhereCommand(options: options).run())
-    } catch let problem as Options.Problem {
-      switch problem {
-      case .help: print(Options.help)
-      case .wrong(let text): fail(text)
-      }
-      exit(problem == .help ? 0 : 64)
+    } catch Options.Problem.help(let text) {
+      print(text)
+    } catch Options.Problem.wrong(let text) {
+      fail(text)
+      exit(64)
     } catch let problem as ChildProcesses.Problem {
       fail(problem.description)
       exit(127)

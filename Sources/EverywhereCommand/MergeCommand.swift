@@ -16,13 +16,12 @@ struct MergeCommand {
 
   var output: String?
   var folders: [String] = []
-  var isHelp = false
 
   init(_ arguments: [String]) throws {
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       switch argument {
-      case "--help", "-h": isHelp = true
+      case "--help", "-h": throw Options.Problem.help(Self.help)
       case "--output":
         guard let value = rest.popFirst() else {
           throw Options.Problem.wrong("--output needs a value")
@@ -33,17 +32,13 @@ struct MergeCommand {
       default: folders.append(argument)
       }
     }
-    guard !folders.isEmpty || isHelp else {
+    guard !folders.isEmpty else {
       throw Options.Problem.wrong("merge needs a folder\n\(Self.help)")
     }
   }
 
   /// Returns the exit code.
   func run() throws -> Int32 {
-    guard !isHelp else {
-      print(Self.help)
-      return 0
-    }
     var merged = MergedSearches()
     for folder in folders {
       var isFolder: ObjCBool = false

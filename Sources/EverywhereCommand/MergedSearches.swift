@@ -1,3 +1,4 @@
+import ClocksSupport
 import Foundation
 
 /// The searches of all tests, with the reports of all shards.
@@ -84,7 +85,7 @@ struct MergedSearches {
             .map(sketch))
       }
       let sum = counts.reduce(0) { $0 + $1.count }
-      return (counts.allSatisfy(\.isExact) ? "" : "about ") + MergedSearches.grouped(sum)
+      return (counts.allSatisfy(\.isExact) ? "" : "about ") + sum.grouped
     }
 
     var result: String {
@@ -113,7 +114,7 @@ struct MergedSearches {
       "# Schedules", "",
       """
       \(tests.count) \(tests.count == 1 ? "test" : "tests"), \(failed) failed, \(complete) complete, in \
-      \(Self.grouped(schedules)) schedules.
+      \(schedules.grouped) schedules.
       """, "",
     ]
     if failed > 0 { lines += ["## Failures", ""] + tests.flatMap(failures) }
@@ -127,8 +128,8 @@ struct MergedSearches {
       let cells = [
         "`\(test.name.replacingOccurrences(of: "|", with: "\\|"))`",
         "\(test.shards.count) of \(test.count)",
-        Self.grouped(searches.reduce(0) { $0 + $1.schedules }), test.distinct(\.orderSketch),
-        test.distinct(\.classSketch), Self.grouped(searches.reduce(0) { $0 + $1.newClasses }),
+        searches.reduce(0) { $0 + $1.schedules }.grouped, test.distinct(\.orderSketch),
+        test.distinct(\.classSketch), searches.reduce(0) { $0 + $1.newClasses }.grouped,
         test.result,
       ]
       return "| " + cells.joined(separator: " | ") + " |"
@@ -153,7 +154,7 @@ struct MergedSearches {
         let of = report.shards > 1 ? " of shard \(report.shard)" : ""
         var lines = [
           "### `\(test.name)`", "",
-          "Schedule \(Self.grouped(failure.schedule))\(of) \(Self.verb(search.result)):", "",
+          "Schedule \(failure.schedule.grouped)\(of) \(Self.verb(search.result)):", "",
           "```text",
         ]
         lines += failure.text.split(separator: "\n", omittingEmptySubsequences: false).map(
@@ -170,15 +171,6 @@ struct MergedSearches {
     case "crashed": "ends the process"
     case "diverged": "is not deterministic"
     default: "fails"
-    }
-  }
-
-  /// Returns a number as text, for example `12,345`.
-  static func grouped(_ number: Int) -> String {
-    let digits = String(number)
-    return digits.enumerated().reduce("") { text, digit in
-      let rest = digits.count - digit.offset
-      return text + (rest % 3 == 0 && digit.offset > 0 ? "," : "") + String(digit.element)
     }
   }
 }

@@ -3,8 +3,9 @@ import Foundation
 
 /// The arguments of the command.
 struct Options: Sendable {
-  enum Problem: Error, Equatable {
-    case help
+  enum Problem: Error {
+    /// The text that `--help` prints.
+    case help(String)
     case wrong(String)
   }
 
@@ -39,7 +40,7 @@ struct Options: Sendable {
     var rest = arguments[...]
     while let argument = rest.first, argument.hasPrefix("-") {
       rest = rest.dropFirst()
-      if argument == "--help" || argument == "-h" { throw Problem.help }
+      if argument == "--help" || argument == "-h" { throw Problem.help(Self.help) }
       if argument == "--" { break }
       // `--orders=50` is `--orders 50`.
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

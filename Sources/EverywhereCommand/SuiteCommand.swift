@@ -21,7 +21,7 @@ extension Options {
       // Names of tests of Swift Testing, and no others, end with parameters. The other library would write a warning
       // that no test matches.
       command.append(test.hasSuffix(")") ? "--disable-xctest" : "--disable-swift-testing")
-    } else if !bundleRunsSwiftTesting {
+    } else if !Self.runsSwiftTesting(command) {
       return command + [test]
     }
     return command + Self.filter(for: test)
@@ -37,9 +37,7 @@ extension Options {
     ["--filter", "^\(literal(test))(/|$)"]
   }
 
-  /// Whether the command is a test bundle that runs Swift Testing, which takes filters. XCTest takes names of tests.
-  private var bundleRunsSwiftTesting: Bool { Self.runsSwiftTesting(command) }
-
+  /// Whether a test bundle with these arguments runs Swift Testing, which takes filters. XCTest takes names of tests.
   static func runsSwiftTesting(_ arguments: [String]) -> Bool {
     arguments.contains("--testing-library=swift-testing")
       || zip(arguments, arguments.dropFirst()).contains {

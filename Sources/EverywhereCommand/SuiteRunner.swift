@@ -13,16 +13,17 @@ final class SuiteRunner {
   }
 
   private let inherited = ProcessInfo.processInfo.environment
-  private let library = URL(fileURLWithPath: CommandLine.executable).resolvingSymlinksInPath()
+  /// The library that is preloaded, in the folder of this program.
+  private let library = URL(fileURLWithPath: program).resolvingSymlinksInPath()
     .deletingLastPathComponent().appendingPathComponent(libraryName).path
 
-  private static var libraryName: String {
-    #if canImport(Darwin)
-      "libClocksEverywhere.dylib"
-    #else
-      "libClocksEverywhere.so"
-    #endif
-  }
+  #if canImport(Darwin)
+    private static let program = CommandLine.arguments[0]
+    private static let libraryName = "libClocksEverywhere.dylib"
+  #else
+    private static let program = "/proc/self/exe"
+    private static let libraryName = "libClocksEverywhere.so"
+  #endif
 
   /// Builds the suite without preloading the library, which the tools of the build do not need.
   func build() throws -> Int32 {
@@ -154,16 +155,5 @@ final class SuiteRunner {
   /// Repeats one test of Swift Testing in the order of a seed.
   func replay(_ first: RunRecords, test: String, seed: UInt64) throws -> RunRecords {
     try self.repeat(first, [Order(seed: seed)], only: test)[0]
-  }
-}
-
-extension CommandLine {
-  /// The path of this program.
-  fileprivate static var executable: String {
-    #if os(Linux)
-      "/proc/self/exe"
-    #else
-      CommandLine.arguments[0]
-    #endif
   }
 }
