@@ -69,7 +69,7 @@ struct MergedSearches {
     var searches: [Search] { shards.flatMap(\.searches) }
     var missing: [Int] {
       let present = Set(shards.map(\.shard))
-      return (1...count).filter { !present.contains($0) }
+      return stride(from: 1, through: count, by: 1).filter { !present.contains($0) }
     }
     var hasFailed: Bool { searches.contains { $0.result != "passed" } }
     var isComplete: Bool { missing.isEmpty && searches.allSatisfy(\.isComplete) }

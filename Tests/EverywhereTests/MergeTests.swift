@@ -106,6 +106,15 @@ import Testing
     }
   }
 
+  @Test func aReportWithoutShardsEndsNoProcess() async throws {
+    try await withTemporaryPath { folder in
+      try write([report("T/a()", 0, of: 0, orders: [1], classes: [1])], to: folder)
+      let child = try await merge([folder])
+      #expect(child.exitCode == 0, "\(child.standardError)")
+      #expect(child.standardOutput.contains("| `T/a()` | 1 of 0 |"), "\(child.standardOutput)")
+    }
+  }
+
   @Test func wrongArgumentsHaveAnErrorText() async throws {
     let none = try await merge([])
     #expect(none.exitCode == 64)
