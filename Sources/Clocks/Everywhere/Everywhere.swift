@@ -140,10 +140,7 @@ package enum EverywhereSettings {
       text.split { $0 == "." || $0 == "/" }.map { $0.prefix { $0 != "(" } }
     }
     let (wanted, all) = (parts(pattern), parts(name))
-    guard !wanted.isEmpty, wanted.count <= all.count else { return false }
-    return (0...(all.count - wanted.count)).contains {
-      Array(all[$0..<($0 + wanted.count)]) == wanted
-    }
+    return !wanted.isEmpty && all.contains(wanted)
   }
 }
 

@@ -28,22 +28,25 @@ enum OutsideWork {
     }
   }
 
-  /// Whether another thread runs or sleeps for some time. O(threads).
-  ///
-  /// A thread that waits for a file, a socket or a lock does not count: most such threads wait forever.
-  static var isAnyThreadBusy: Bool {
-    #if os(Linux) && canImport(Glibc)
+  /// How often threads have run.
+  struct Turns {
+    var ofAll: [Int32: UInt64] = [:]
+    /// The sum for the threads that belong to no test; `nil` if there are none.
+    var ofOutside: UInt64?
+  }
+
+  #if os(Linux) && canImport(Glibc)
+    /// Whether another thread runs or sleeps for some time. O(threads).
+    ///
+    /// A thread that waits for a file, a socket or a lock does not count: most such threads wait forever.
+    static var isAnyThreadBusy: Bool {
       let own = currentThread
       return ProcFileSystem.threads.contains { thread in
         let call = systemCall(of: thread).first ?? ""
         return thread != own && (call == "running" || sleeps.contains(call))
       }
-    #else
-      return false
-    #endif
-  }
+    }
 
-  #if os(Linux) && canImport(Glibc)
     /// How a system call gets the limit of its wait. The numbers are positions among its arguments.
     private enum Limit {
       case none
@@ -140,41 +143,20 @@ enum OutsideWork {
 
     private static let getThread = RuntimeSymbol.function(
       "gettid", as: (@convention(c) () -> pid_t).self)
-  #endif
 
-  /// The kernel's number of the current thread; 0 if unknown.
-  static var currentThread: Int32 {
-    #if os(Linux) && canImport(Glibc)
-      getThread?() ?? 0
-    #else
-      0
-    #endif
-  }
+    /// The kernel's number of the current thread; 0 if unknown.
+    static var currentThread: Int32 { getThread?() ?? 0 }
 
-  static func isMain(_ thread: Int32) -> Bool {
-    #if os(Linux) && canImport(Glibc)
-      thread == getpid()
-    #else
-      false
-    #endif
-  }
+    static func isMain(_ thread: Int32) -> Bool { thread == getpid() }
 
-  /// How often threads have run.
-  struct Turns {
-    var ofAll: [Int32: UInt64] = [:]
-    /// The sum for the threads that belong to no test; `nil` if there are none.
-    var ofOutside: UInt64?
-  }
-
-  /// Returns how often each thread of the process has run, if all wait for each other; `nil` if one may go on.
-  ///
-  /// A thread that belongs to no test may also wait for events.
-  ///
-  /// - Parameters:
-  ///   - holders: The threads of the test's jobs and blocks. A wait with a limit ends by itself.
-  ///   - paused: The threads whose waits end in virtual time. They may wake up in between.
-  static func turnsIfAllWait(holders: Set<Int32>, paused: Set<Int32>) -> Turns? {
-    #if os(Linux) && canImport(Glibc)
+    /// Returns how often each thread of the process has run, if all wait for each other; `nil` if one may go on.
+    ///
+    /// A thread that belongs to no test may also wait for events.
+    ///
+    /// - Parameters:
+    ///   - holders: The threads of the test's jobs and blocks. A wait with a limit ends by itself.
+    ///   - paused: The threads whose waits end in virtual time. They may wake up in between.
+    static func turnsIfAllWait(holders: Set<Int32>, paused: Set<Int32>) -> Turns? {
       guard holders.allSatisfy({ waitsWithinTheProcess(systemCall(of: $0), isOfBlock: true) })
       else { return nil }
       let all = ProcFileSystem.threads
@@ -201,17 +183,17 @@ enum OutsideWork {
         if isOutside { turns.ofOutside = (turns.ofOutside ?? 0) &+ (number ?? 0) }
       }
       return turns
-    #else
-      return nil
-    #endif
-  }
+    }
 
-  /// Whether a thread waits for events of several files, or for a connection.
-  @Sendable static func waitsForEvents(_ thread: Int32) -> Bool {
-    #if os(Linux) && canImport(Glibc)
+    /// Whether a thread waits for events of several files, or for a connection.
+    @Sendable static func waitsForEvents(_ thread: Int32) -> Bool {
       limits[systemCall(of: thread).first ?? ""] != nil
-    #else
-      false
-    #endif
-  }
+    }
+  #else
+    static var isAnyThreadBusy: Bool { false }
+    static var currentThread: Int32 { 0 }
+    static func isMain(_ thread: Int32) -> Bool { false }
+    static func turnsIfAllWait(holders: Set<Int32>, paused: Set<Int32>) -> Turns? { nil }
+    @Sendable static func waitsForEvents(_ thread: Int32) -> Bool { false }
+  #endif
 }

@@ -104,9 +104,11 @@ import Synchronization
       timer, flags, setting, former in
       forget(timer)
       let instant = UInt64(max(0, setting.pointee.it_value.nanoseconds))
-      guard flags == absolute, instant > 0, let owner, let now = present(of: owner) else {
-        let isSet = flags == absolute && instant > 0
-        if isSet, MainRunLoop.isMain(MainRunLoop.ofThread) { noteReal(timer, instant) }
+      guard flags == absolute, instant > 0 else {
+        return set.original(timer, flags, setting, former)
+      }
+      guard let owner, let now = present(of: owner) else {
+        if MainRunLoop.isMain(MainRunLoop.ofThread) { noteReal(timer, instant) }
         return set.original(timer, flags, setting, former)
       }
       guard ThreadContext.current?.pointee.runLoops.isRunning == false,

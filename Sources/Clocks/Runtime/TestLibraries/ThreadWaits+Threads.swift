@@ -77,7 +77,7 @@ extension ThreadWaits {
 
   /// Begins the waits of a block on a queue; `nil` if it waits in real time. `number` is that of the block.
   static func ofBlock(
-    _ number: UInt64, on queue: BlockQueue, isBarrier: Bool = false, of owner: TaskOwner
+    _ number: UInt64, on queue: BlockQueue, isBarrier: Bool, of owner: TaskOwner
   ) -> ThreadWaits? {
     guard let owner = owner.pausingAll else { return nil }
     let waits = ThreadWaits(owner, .block)

@@ -52,9 +52,6 @@ enum XCTestFailures {
     Terminal.writeLine("\(file):\(line): note: \(name)\(note)")
   }
 
-  /// Begins to count tests, at load. Returns whether that is possible.
-  static func countStarts() -> Bool { isObserved }
-
   /// The number of tests that have begun.
   static var startedTests: Int { lock.withLock { starts } }
 
@@ -94,7 +91,8 @@ enum XCTestFailures {
     private struct Shared { var call: () -> AnyObject }
     private struct Add { var call: (any LookAlikeObservation) -> Void }
 
-    private static let isObserved: Bool = {
+    /// Whether tests are observed. Begins to observe them when it is first read.
+    static let isObserved: Bool = {
       guard
         let shared = SwiftFunction(named: "$s6XCTest0A17ObservationCenterC6sharedACvgZ"),
         let add = RuntimeSymbol.address(
@@ -106,7 +104,7 @@ enum XCTestFailures {
 
     private static let observer = Observer()
   #else
-    private static let isObserved = false
+    static let isObserved = false
   #endif
 }
 

@@ -12,7 +12,7 @@ enum XCTestTimelines {
   static func begin() {
     guard Environment.traceFolder != nil, XCTest.isLoaded,
       TestLibraries.library(runBy: CommandLine.arguments, isXCTestToBeAssumed: true) == .xcTest,
-      XCTestFailures.countStarts()
+      XCTestFailures.isObserved
     else { return }
     // The handler is registered first, so it is called last: after the one that writes the last timelines.
     atexit {
