@@ -143,6 +143,25 @@ import Testing
     #expect(VirtualTime.current?.clock.pendingSleeps.count == 0)
   }
 
+  /// The queue is suspended, so the handlers are removed after they are due, and before they could run.
+  @Test(.virtualTime) func aTimerWhoseHandlersAreRemoved() async throws {
+    let queue = DispatchQueue(label: "suspended")
+    queue.suspend()
+    let timers = (0..<2).map { _ in DispatchSource.makeTimerSource(queue: queue) }
+    for timer in timers {
+      timer.setEventHandler {}
+      timer.setCancelHandler {}
+      timer.schedule(deadline: .now())
+      timer.resume()
+    }
+    timers[0].setEventHandler(handler: nil)
+    timers[1].cancel()
+    timers[1].setCancelHandler(handler: nil)
+    queue.resume()
+    try await Task.sleep(for: .seconds(1))
+    #expect(VirtualTime.current?.now.offset == .seconds(1))
+  }
+
   @Test(.repeated(10), .virtualTime) func aHandlerThatCancelsItsTimer() async throws {
     let start = ContinuousClock.now
     let timer = DispatchSource.makeTimerSource()

@@ -117,11 +117,15 @@ import ClocksSupport
       work.number = 0
     }
 
+    private func forget(_ work: inout Work) {
+      work.isDue = false
+      stopCounting(&work)
+    }
+
     private func forgetNext() {
       stopWaiting()
       next = nil
-      event.isDue = false
-      stopCounting(&event)
+      forget(&event)
     }
 
     private func stopWaiting() {
@@ -191,7 +195,11 @@ import ClocksSupport
     typealias Setter = (UnsafeRawPointer?) -> Void
 
     func setHandler(_ block: UnsafeRawPointer?, by set: Setter) {
-      lock.withLock { hasHandler = block != nil }
+      lock.withLock {
+        hasHandler = block != nil
+        // Without a handler, nothing would end the count of an event that is due.
+        if !hasHandler { forget(&event) }
+      }
       replace(block, by: set, for: \.event)
     }
 
@@ -203,7 +211,10 @@ import ClocksSupport
     }
 
     func setCancelHandler(_ block: UnsafeRawPointer?, by set: Setter) {
-      lock.withLock { hasCancelHandler = block != nil }
+      lock.withLock {
+        hasCancelHandler = block != nil
+        if !hasCancelHandler { forget(&cancellation) }
+      }
       replace(block, by: set, for: \.cancellation)
     }
 
