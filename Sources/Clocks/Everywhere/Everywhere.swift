@@ -8,8 +8,7 @@ import ClocksSupport
 package enum Everywhere {
   /// Runs a test case in a scope of its own, unless it runs in real time.
   ///
-  /// - Parameters:
-  ///   - report: Records a failure of the scope.
+  /// - Parameter report: Records a failure of the scope.
   package static func run(
     _ record: EverywhereRecord, report: @escaping @Sendable (String) -> Void,
     _ body: @escaping @Sendable () async throws -> Void

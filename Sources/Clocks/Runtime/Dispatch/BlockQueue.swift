@@ -54,7 +54,7 @@ import ClocksSupport
       lock.withLock { suspensions[object, default: []].append(suspension) }
     }
 
-    /// Returns the queue, which a test has just made.
+    /// Notes a queue that was just made, if it is inactive. Returns the queue.
     static func wasMade(
       _ queue: OpaquePointer?, attribute: OpaquePointer?
     ) -> OpaquePointer? {

@@ -6,12 +6,12 @@
 // | `dispatch_async`, `dispatch_barrier_async`, `dispatch_group_async` | counts the block until it has run |
 // | `dispatch_group_notify`, `dispatch_block_notify` | counts the block as soon as it can begin |
 // | `dispatch_group_leave` | finds out whether the group is empty |
-// | `dispatch_sync`, `dispatch_barrier_sync`, `dispatch_apply` | runs the block on behalf of the test, even on another thread |
+// | `dispatch_sync`, `dispatch_barrier_sync`, `dispatch_apply` | runs the block on behalf of the test, on any thread |
 // | `dispatch_after` | in virtual time, submits the block at its virtual instant |
-// | `dispatch_queue_create…`, `dispatch_suspend`, `dispatch_resume`, `dispatch_activate` | finds out whether blocks of the queue can begin |
+// | `dispatch_queue_create…`, `dispatch_suspend`, `…_resume`, `…_activate` | finds out whether blocks can begin |
 // | `dispatch_source_…` | counts registrations and handlers; fires timers at their virtual instants |
 // | `dispatch_time`, `dispatch_walltime` | reads the virtual clock if the caller's time is virtual |
-// | `dispatch_semaphore_wait`, `dispatch_group_wait`, `dispatch_block_wait` | waits in real time, or until a virtual limit |
+// | `dispatch_semaphore_wait`, `dispatch_group_wait`, `dispatch_block_wait` | waits in real or virtual time |
 //
 // Foundation's operation queues use the Swift library, so their blocks are seen, too. Code that calls libdispatch
 // directly is not seen: the Swift runtime, Foundation's run loops, code in C, and this package.

@@ -38,7 +38,9 @@
       return dispatch_walltime(&date, delta)
     }
 
-    /// Returns the time from an owner's present, or from the real one, to an instant, at least zero; `nil` if the instant never comes.
+    /// Returns the time from an owner's present, or from the real one, to an instant; `nil` if the instant never comes.
+    ///
+    /// The time to a past instant is zero.
     static func delay(until instant: UInt64, for owner: TaskOwner?) -> Duration? {
       guard instant != never else { return nil }
       guard instant != now, instant != wallNow else { return .zero }

@@ -13,7 +13,7 @@
     /// The address of the block, which identifies a work item.
     let pointer: UnsafeRawPointer
 
-    /// Refers to a block that the caller keeps in memory.
+    /// - Parameter block: Must not be freed while the value is in use.
     init(_ block: UnsafeRawPointer) { pointer = block }
 
     /// Passes a closure to `use` as a block, which is valid until `use` returns.
@@ -23,7 +23,9 @@
       withExtendedLifetime(closure) { use(unsafeBitCast(closure, to: UnsafeRawPointer.self)) }
     }
 
-    /// The block, which Swift keeps in memory. Not optional anywhere: the runtime (6.3) has no metadata of such a type.
+    /// The block as a closure, which keeps it in memory.
+    ///
+    /// No variable of this type is optional: the runtime of Swift 6.3 has no metadata of optional blocks.
     var retained: Block {
       let copied = Self.copy(pointer)
       defer { Self.release(copied) }

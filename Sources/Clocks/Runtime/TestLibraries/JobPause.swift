@@ -2,15 +2,15 @@ import ClocksSupport
 
 /// The pause of a job that waits and meanwhile holds its thread. Any thread may end the pause.
 ///
-/// Each function that counts the job in another way calls a closure for that under the lock. So thread B, which ends the
-/// pause, goes on only when thread A has counted the job: time may move when thread B goes on.
+/// A function that counts the job in another way calls a closure for that, under the lock. So while thread A counts the
+/// job, thread B, which ends the pause, waits. When thread B goes on, time may move.
 final class JobPause: @unchecked Sendable {
   private enum Phase {
     case running
     /// The job is about to pause, and still counts as running.
     case beginning
     case paused
-    /// The job counts as running, because it was woken. Its thread is about to go on, or runs a callback within the wait.
+    /// The job counts as running, because it was woken. Its thread goes on soon, or runs a callback within the wait.
     case resumed
     /// Another job waits on the same thread, in a callback of the job's wait. The job counts as paused.
     case covered

@@ -2,11 +2,11 @@ import ClocksSupport
 import Synchronization
 
 #if os(Linux) && canImport(Glibc)
-  /// A wait for a semaphore, a group or a work item that ends at an instant of virtual time, in a suite that was not written for it.
+  /// A wait for a semaphore, a group or a work item that ends at an instant of virtual time.
   ///
-  /// The thread holds its job, or its block. If all threads of the process wait for each other, other jobs run and time
-  /// moves (`IdleProcess`). So the thread does not wait for the object itself, with a limit in real time, but to be woken:
-  /// when the object is signalled, and at the instant.
+  /// The suite was not written for virtual time. The thread holds its job, or its block. If all threads of the process
+  /// wait for each other, other jobs run and time moves (`IdleProcess`). So the thread does not wait for the object
+  /// with a limit in real time. It waits to be woken: when the object is signalled, and at the instant.
   final class LimitedWait: Sendable {
     nonisolated(unsafe) private let object: OpaquePointer
     private let isOver = Atomic(false)
@@ -50,18 +50,20 @@ import Synchronization
       }
     }
 
-    /// Notes that an object was signalled, or that a group is empty. Another thread may have taken the signal.
+    /// Notes that an object was signalled, that a group may be empty, or that an item has run.
+    ///
+    /// Another thread may have taken the signal.
     static func mayEnd(for object: OpaquePointer) {
       guard ThreadWaits.areSleepsSeen else { return }
       for wait in lock.withLock({ all.filter { $0.object == object } }) { wait.wake.signal() }
     }
   }
 
-  /// A wait of Foundation for a condition that ends at an instant of virtual time, in a suite that was not written for it.
+  /// A wait of Foundation for a condition that ends at an instant of virtual time.
   ///
-  /// The thread holds its job, or its block, as in a `LimitedWait`. It waits without a limit in real time. At the instant
-  /// of virtual time the condition is broadcast, until the thread goes on. Other threads that wait for the condition may
-  /// wake up, too. POSIX allows that.
+  /// The thread holds its job, or its block, as in a `LimitedWait`. It waits without a limit in real time. At the
+  /// instant of virtual time the condition is broadcast, until the thread goes on. Other threads that wait for the
+  /// condition may wake up, too. POSIX allows that.
   final class ConditionWait: Sendable {
     nonisolated(unsafe) private let condition: UnsafeMutablePointer<pthread_cond_t>
     /// Guards the variables below. Rank `leaf`.

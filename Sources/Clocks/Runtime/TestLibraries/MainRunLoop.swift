@@ -65,7 +65,7 @@ enum MainRunLoop {
   /// How many waits of the main thread may be interrupted. Only that thread uses this.
   nonisolated(unsafe) private static var interruptible = 0
 
-  /// Lets `interrupt` end a run of the main run loop, until `endInterruptible`. Without sources, it would not wait.
+  /// Lets `interrupt` end a run of the main run loop, until `endInterruptible`. Without a source, a run does not wait.
   static func beginInterruptible() {
     interruptible += 1
     if interruptible == 1 { add?(main?(), source, mode) }

@@ -5,18 +5,18 @@ protocol PausableOwner: TaskOwner {
   var pendingCount: Int { get }
   var pausedWaits: PausedWaits { get }
 
-  /// Whether a thread that runs the owner's jobs runs those of the main actor.
+  /// Whether a thread that runs the owner's jobs runs those for the main thread.
   ///
   /// - Parameter number: The `ThreadContext.number` of the thread.
   func isOnMain(_ number: Int) -> Bool
 
-  /// Lets other jobs run while the current job waits.
+  /// Counts a job as paused, so that other jobs can run. Any thread may call this without a context.
   ///
   /// - Parameter context: Given if the scheduler has started the job. From then on, it counts as externally started.
   func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?)
   /// Notes that a paused job continues, as an externally started job. Any thread may call this.
   func resume(_ job: PausedJob)
-  /// Notes that an externally started job begins on another thread.
+  /// Notes that an externally started job begins.
   func jobBegins()
   /// Keeps time from jumping, until `endHold`.
   func beginHold(isUnlimited: Bool)

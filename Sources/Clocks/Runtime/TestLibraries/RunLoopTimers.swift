@@ -6,8 +6,8 @@ import Synchronization
   ///
   /// For the next timer of a run loop, Foundation sets a timer of the kernel to an instant of the monotonic clock. Here
   /// a timed callback takes its place. When that is due, the kernel's timer is set to the present, and the thread that
-  /// waits in the run loop counts as running. Foundation decides by the monotonic clock which timers fire, so that clock
-  /// is virtual, too. A run of a run loop still ends in real time: each run is a slice (see `ThreadWaits`).
+  /// waits in the run loop counts as running. Foundation decides by the monotonic clock which timers fire, so that
+  /// clock is virtual, too. A run of a run loop still ends in real time: each run is a slice (`RunLoopSlice`).
   ///
   /// Source: `CFRunLoop.c` of swift-corelibs-foundation, as of Swift 6.3.
   enum RunLoopTimers {
@@ -62,7 +62,7 @@ import Synchronization
 
     /// Ends each wait of a run loop with its slice.
     ///
-    /// The timer of Dispatch is not enough: a run loop ignores its wake-up if another event has just woken the run loop.
+    /// The timer of Dispatch is not enough: a run loop that another event has just woken ignores it.
     private static let wait: Interposed<Wait> = Interposed("ppoll") { files, count, limit, mask in
       guard limit == nil, let slice = ThreadContext.current?.pointee.waits?.slice,
         let left = slice.end.nanosecondsLeft
@@ -158,8 +158,8 @@ import Synchronization
 
     /// Lets the timers that were set outside the test fire in the test's virtual time, too.
     ///
-    /// Foundation sets the kernel's timer only if its next instant changes. As long as it is set for a timer from outside,
-    /// that of the test, which may be due soon after, would have no callback.
+    /// Foundation sets the kernel's timer only if its next instant changes. While it is set for an earlier timer from
+    /// outside the test, a timer of the test has no callback.
     static func adopt(for owner: any PausableOwner) {
       for timer in lock.withLock({ Array(realTimers.keys) }) {
         // Another thread may have set the timer again meanwhile.
@@ -251,9 +251,9 @@ import Synchronization
 
 /// A run of a run loop that ends in real time, while the clock that the run loop reads is virtual.
 ///
-/// A run loop reads the clock, adds the time for which it may run, and ends when a later reading is greater than the sum.
-/// So the first reading is earlier than the present by nearly that time. All others are the present until the slice ends,
-/// and then very little more.
+/// A run loop reads the clock, adds the time for which it may run, and ends when a later reading is greater than the
+/// sum. So the first reading is earlier than the present by nearly that time. All others are the present until the
+/// slice ends, and then very little more.
 struct RunLoopSlice {
   let end: RealTime
   let nanoseconds: UInt64
@@ -276,7 +276,7 @@ struct RunLoopSlice {
 
   /// How far virtual time may move before a slice ends early, in nanoseconds.
   ///
-  /// Each reading of other code moves time a little, and the run loop notices when it wakes. Timers that are due in twice
-  /// the margin may fire at the end of a slice.
+  /// Each reading of other code moves time a little, and the run loop notices when it wakes. Timers that are due within
+  /// twice the margin may fire at the end of a slice.
   private static let margin: UInt64 = 10_000
 }

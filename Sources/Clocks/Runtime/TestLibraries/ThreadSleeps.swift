@@ -46,8 +46,8 @@ import ClocksSupport
 
   /// The functions by which threads sleep, and those that begin work outside the scope.
   ///
-  /// Only suites that were not written for virtual time need them: their threads sleep in virtual time, and work outside
-  /// may end a wait.
+  /// Only suites that were not written for virtual time need them: their threads sleep in virtual time, and work
+  /// outside may end a wait.
   enum ThreadSleeps {
     /// Must be called once, while the process has one thread.
     static func redirect() {
@@ -220,8 +220,8 @@ import ClocksSupport
   extension ThreadWaits {
     /// Blocks the current thread for a virtual duration. Returns `false` if its time is real.
     ///
-    /// Foundation sleeps again until its clock shows that the time is over. The rest may be less than a nanosecond, so a
-    /// sleep for no time takes some, too.
+    /// Foundation sleeps again until its clock shows that the time is over. The rest may be less than a nanosecond, so
+    /// a sleep for no time takes some, too.
     fileprivate static func sleep(for duration: Duration) -> Bool {
       ofAnyKind?.sleep(for: max(duration, .nanoseconds(1))) ?? false
     }

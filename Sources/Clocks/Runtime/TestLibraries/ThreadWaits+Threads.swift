@@ -30,10 +30,10 @@ extension ThreadWaits {
 /// A thread that a test starts, in a suite that was not written for virtual time.
 ///
 /// The thread may do real work without an end, so it counts as a block on a queue, for which a test waits only as long
-/// as there is progress. It may also sleep, or call `wait(for:)`, as in packages that have copied `fulfillment(of:)`. Then
-/// it counts as a job that is paused. From the thread's creation to its wait, and from the wait to what it does next, time
-/// must not move to the timeouts of the test, even if the thread has to wait for a processor. While it waits for a
-/// semaphore, it does not count (`AwaitedSemaphores`).
+/// as there is progress. It may also sleep, or call `wait(for:)`, as in packages that have copied `fulfillment(of:)`.
+/// Then it counts as a job that is paused. From the thread's creation to its wait, and from the wait to what it does
+/// next, time must not move to the timeouts of the test, even if the thread has to wait for a processor. While it waits
+/// for a semaphore, it does not count (`AwaitedSemaphores`).
 struct TestThread: Sendable {
   private let owner: any PausableOwner
   /// The number by which the thread counts as a block, until it first waits.

@@ -10,8 +10,8 @@ import Synchronization
 ///
 /// The thread may wait for another thread or a socket, which no scheduler sees. So in a suite that was not written
 /// for virtual time (`PausedWaits.all`), a wait times out only after some slices of real time in which nothing else
-/// was pending, unless no outside work is possible (`OutsideWork.isPossible`). As long as a thread or a timer of the run
-/// loop may end the wait, the timeout passes in real time. The number of slices is a guess.
+/// was pending, unless no outside work is possible (`OutsideWork.isPossible`). As long as a thread or a timer of the
+/// run loop may end the wait, the timeout passes in real time. The number of slices is a guess.
 ///
 /// Source: `XCTWaiter.swift` and `WaiterManager.swift` of swift-corelibs-xctest, as of Swift 6.3.
 final class ThreadWaits: @unchecked Sendable {
@@ -32,7 +32,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// Whether waits are seen. Set once, while the process has one thread.
   nonisolated(unsafe) static var areSeen = false
 
-  /// The waits of the current thread; `nil` if it has not waited in virtual time.
+  /// The waits of the current thread, if they are seen; `nil` also for a job of a scheduler that has not waited yet.
   @inline(__always)
   static var ofThread: ThreadWaits? {
     guard areSeen, let context = ThreadContext.current else { return nil }
@@ -146,18 +146,17 @@ final class ThreadWaits: @unchecked Sendable {
   let semaphore = Atomic<UInt>(0)
   /// How often in a row the method has looked at a semaphore or a group without waiting for it.
   private var polls = 0
-  /// After so many looks, the method may wait for time to move: a loop that looks again would never end. The number is a
-  /// guess.
+  /// After so many looks, time may move, because the method may look until it does. The number is a guess.
   private static let mostPolls = 10_000
   /// Counts the ended waits for semaphores and groups.
   let endedWaits = Atomic(0)
-  /// Whether the run loop was stopped in `runLoopWithoutEnd`.
+  /// Whether the run loop was stopped since the innermost `runLoopWithoutEnd` or `runInnerLoop` began.
   ///
   /// Foundation forgets a stop that comes while a slice times out, or between two slices.
   let isStopped = Atomic(false)
   /// Whether the run loop was stopped between two slices of a wait of XCTest.
   let isStopMissed = Atomic(false)
-  /// How many pauses are under way on the thread, one within another. The timeouts of the outer ones wait.
+  /// How many pauses are under way on the thread, one within another. Only the innermost ends at its timeout.
   let depth = Atomic(0)
   /// Whether the innermost pause keeps time from jumping.
   private let holdsTime = Atomic(false)
@@ -174,7 +173,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// Ends the waits of a thread whose run loop has no sources.
   let wake = ThreadSemaphore()
 
-  /// When a sleep would have ended that goes on in real time, because the test is over. Written before the thread wakes.
+  /// When a sleep that goes on in real time would have ended in virtual time. Written before the thread wakes.
   ///
   /// Virtual time may have been ahead of real time, and Foundation would sleep again for the difference.
   var endOfSleep: Double?

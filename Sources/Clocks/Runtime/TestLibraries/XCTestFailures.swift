@@ -10,7 +10,6 @@ enum XCTestFailures {
   /// Guards the variables below. Rank `leaf`.
   fileprivate static let lock = Lock(.leaf)
   nonisolated(unsafe) fileprivate static var listener: Listener?
-  /// The id of the newest task when a test last began or ended.
   nonisolated(unsafe) private static var newestTask: UInt64 = 0
   nonisolated(unsafe) private static var starts = 0
 
@@ -55,7 +54,7 @@ enum XCTestFailures {
   /// The number of tests that have begun.
   static var startedTests: Int { lock.withLock { starts } }
 
-  /// The id of the newest task when the current test began; 0 if unobserved, `nil` if tests cannot be observed.
+  /// The id of the newest task when a test last began or ended; 0 if none has, `nil` if tests cannot be observed.
   static var newestTaskAtStart: UInt64? { isObserved ? lock.withLock { newestTask } : nil }
 
   /// Notes that a test starts or ends.
