@@ -46,7 +46,7 @@ struct EverywhereCommand {
     let start = Date()
     let (code, first) = try runner.runCommand()
     var report = SuiteReport(options: options, realSeconds: Date().timeIntervalSince(start))
-    if let test = options.replayed?.test, first.tests[test] == nil {
+    if let test = options.replay?.test, first.tests[test] == nil {
       throw Options.Problem.wrong(
         "--replay names \(test), but the command has no such test that can run in virtual time.")
     }

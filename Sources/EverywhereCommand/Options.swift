@@ -30,7 +30,8 @@ struct Options: Sendable {
 
   var orders = 1
   var seed: UInt64?
-  var replay: String?
+  /// The test that is run alone, and its order.
+  var replay: EverywhereToken?
   var report: String?
   var real: [String] = []
   var only: [String] = []
@@ -77,12 +78,12 @@ struct Options: Sendable {
       }
       seed = number
     case "--replay":
-      guard EverywhereToken(value) != nil else {
+      guard let token = EverywhereToken(value) else {
         throw Problem.wrong(
           "--replay needs a token from a report, such as Shop.Cart/total()@17, and not \"\(value)\""
         )
       }
-      replay = value
+      replay = token
     case "--report":
       let folder = URL(fileURLWithPath: value).deletingLastPathComponent().path
       guard FileManager.default.isWritableFile(atPath: folder) else {
@@ -94,13 +95,10 @@ struct Options: Sendable {
     }
   }
 
-  /// The test that is run alone, and its order.
-  var replayed: EverywhereToken? { replay.flatMap(EverywhereToken.init) }
-
   /// Returns the seed of a test's order in the first run; 0 is first in, first out.
   func firstSeed(of test: String) -> UInt64 {
-    guard let replayed else { return orders > 1 ? 0 : seed ?? 0 }
-    return replayed.test == test ? replayed.seed : 0
+    guard let replay else { return orders > 1 ? 0 : seed ?? 0 }
+    return replay.test == test ? replay.seed : 0
   }
 
   /// Returns a sentence for each option that names no test of the suite.

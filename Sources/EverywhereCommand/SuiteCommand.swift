@@ -9,7 +9,7 @@ extension Options {
 
   /// The command, without the build, and with only one test if a token is replayed.
   var commandOfSuite: [String] {
-    var command = replayed.map { self.command(for: $0.test) } ?? self.command
+    var command = replay.map { self.command(for: $0.test) } ?? self.command
     if isSwiftTest, !command.contains("--skip-build") { command.insert("--skip-build", at: 2) }
     return command
   }

@@ -24,7 +24,6 @@ struct SuiteReport {
     var reasons: [String] = []
     /// What the test did in the repetition in real time, if that has run it.
     var baseline: RunRecords.Test?
-    var passesInRealTime: Bool? { baseline?.hasPassed }
     /// Whether the failing order has failed again.
     var failsAgain: Bool?
     /// Whether the process ended while the test ran, and the test does not fail alone in that order.
@@ -42,7 +41,7 @@ struct SuiteReport {
       if failed == 0 { return .passed }
       if isCutOff { return .failed }
       if passed > 0 && failsAgain != false { return .orderDependent }
-      return passesInRealTime == true ? .differs : .failed
+      return baseline?.hasPassed == true ? .differs : .failed
     }
   }
 
@@ -113,9 +112,8 @@ struct SuiteReport {
 
   var text: String {
     var lines = ["", heading]
-    if let replayed = options.replayed, let entry = entries[replayed.test] {
-      let (test, seed) = (replayed.test, replayed.seed)
-      lines.append("Replayed \(test)@\(seed): \(entry.endingOfReplay(with: seed)).")
+    if let token = options.replay, let entry = entries[token.test] {
+      lines.append("Replayed \(token.text): \(entry.endingOfReplay(with: token.seed)).")
     }
     lines += sleepers + slowTests
     lines += section(.orderDependent, "Order-dependent: passes in some orders, and fails in others")
@@ -143,7 +141,7 @@ struct SuiteReport {
   }
 
   private var failuresOnlyInRealTime: [String] {
-    let found = entries.filter { $0.value.failed == 0 && $0.value.passesInRealTime == false }
+    let found = entries.filter { $0.value.failed == 0 && $0.value.baseline?.hasPassed == false }
     guard !found.isEmpty else { return [] }
     return ["Passes in virtual time, and failed in the repetition in real time:"]
       + found.sorted { $0.key < $1.key }.flatMap { name, entry in

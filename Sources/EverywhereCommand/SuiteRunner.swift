@@ -85,7 +85,7 @@ final class SuiteRunner {
     environment["CLOCKS_EVERYWHERE_RECORDER"] = nil
     environment["CLOCKS_EVERYWHERE_PARENT"] = "\(getpid())"
     environment["CLOCKS_EVERYWHERE_SEED"] = order.seed.map { "\($0)" }
-    environment["CLOCKS_EVERYWHERE_REPLAY"] = order.replays ? options.replay : nil
+    environment["CLOCKS_EVERYWHERE_REPLAY"] = order.replays ? options.replay?.text : nil
     environment["CLOCKS_EVERYWHERE_REAL"] = options.real.joined(separator: "\n")
     environment["CLOCKS_EVERYWHERE_ONLY"] = options.only.joined(separator: "\n")
     return environment

@@ -147,6 +147,7 @@ package enum EverywhereSettings {
 package struct EverywhereToken: Sendable {
   package let test: String
   package let seed: UInt64
+  package var text: String { "\(test)@\(seed)" }
 
   package init?(_ text: String) {
     guard let at = text.lastIndex(of: "@"), let seed = UInt64(text[text.index(after: at)...]) else {
