@@ -246,6 +246,7 @@ guarantee(
     ("ScopeState.alarmRings", "others == .awaitThread || ", ""),
     ("SchedulerState.alarmRings", "guard idleness.isIdle else {", "guard true else {"),
     ("ScopeState.ran", "runningTime += duration", "runningTime = duration"),
+    ("AlarmClock.set", "guard number >= newest else { return false }", ""),
     ("AlarmClock.timerCame", "guard timer == instant else { return (nil, nil) }", ""),
 )
 guarantee(

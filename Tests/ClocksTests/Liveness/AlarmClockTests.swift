@@ -31,6 +31,14 @@ import Testing
     #expect(due.hasPassed)
   }
 
+  @Test(.timeLimit(.minutes(10))) func anAlarmThatIsSetTooLateDoesNotReplaceANewerOne() async {
+    let rung = await rings(1) { clock, _ in
+      clock.set(2, in: .milliseconds(20))
+      clock.set(1, in: .milliseconds(10))
+    }
+    #expect(rung == [2])
+  }
+
   @Test(.timeLimit(.minutes(10))) func anEarlierAlarmIsNotLateAndRingsOnce() async {
     let rung = await rings(3) { clock, rung in
       if rung.isEmpty { clock.set(0, in: .seconds(600)) }

@@ -71,19 +71,26 @@ struct AutoAdvance: ~Copyable {
 /// A new timer starts only if it ends before the timer under way. A timer that ends before the clock is due is
 /// started again for the rest. So the clock may be set a million times a second.
 final class AlarmClock: Sendable {
-  /// Guards `setting` and `timer`. Rank `leaf`.
+  /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
   /// When to ring, and with which number; `nil` once the clock has rung.
   nonisolated(unsafe) private var setting: (due: RealTime, number: Int)?
+  /// The highest number that was set.
+  nonisolated(unsafe) private var newest = 0
   /// When the earliest timer that is under way ends; `nil` if there is none.
   nonisolated(unsafe) private var timer: RealTime?
   /// Called with the number when the clock rings. Assigned before the first call of `set`.
   nonisolated(unsafe) var ring: @Sendable (_ number: Int) -> Void = { _ in }
 
   /// Sets the clock to ring after `duration`, and not earlier. Replaces the previous setting. O(1).
+  ///
+  /// Does nothing if a higher number was set before. Thread A leaves the scheduler's lock with alarm 1. Thread B
+  /// leaves it later with alarm 2, and sets the clock. Then thread A comes, whose alarm is void.
   func set(_ number: Int, in duration: Duration) {
     let due = RealTime(in: duration)
     let isEarlier = lock.withLock {
+      guard number >= newest else { return false }
+      newest = number
       setting = (due, number)
       if let timer, timer <= due { return false }
       timer = due
