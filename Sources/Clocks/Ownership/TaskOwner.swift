@@ -191,7 +191,6 @@ final class TimedCallback: Sendable {
 /// started jobs.
 struct ProcessWideOwner {
   let owner: TaskOwner
-  var unownedJobs = 0
   /// The number of externally started jobs that the owner waits for.
   private var externallyStartedJobs = 0
   private var users: [User] = []
@@ -210,8 +209,10 @@ struct ProcessWideOwner {
 
   /// Wakes the owner for one more task. Returns how many more jobs the owner waits for.
   ///
-  /// - Parameter outdated: Receives the previous users, some of which the caller frees without the lock.
-  mutating func wake(_ user: User, _ outdated: inout [User]) -> Int {
+  /// - Parameters:
+  ///   - unownedJobs: The number of unowned jobs under way.
+  ///   - outdated: Receives the previous users, some of which the caller frees without the lock.
+  mutating func wake(_ user: User, _ unownedJobs: Int, _ outdated: inout [User]) -> Int {
     if users.contains(where: { $0.task == user.task }) { return 0 }
     outdated = users
     users = users.filter { !$0.isOver() }
@@ -222,9 +223,8 @@ struct ProcessWideOwner {
     return unownedJobs - externallyStartedJobs
   }
 
-  /// Counts an unowned job that has run. Returns the owner if it waited for the job.
-  mutating func unownedJobHasRun() -> TaskOwner? {
-    unownedJobs -= 1
+  /// Notes that an unowned job has run, after which `unownedJobs` are under way. Returns the owner if it waited for it.
+  mutating func unownedJobHasRun(_ unownedJobs: Int) -> TaskOwner? {
     guard externallyStartedJobs > unownedJobs else { return nil }
     externallyStartedJobs -= 1
     return owner

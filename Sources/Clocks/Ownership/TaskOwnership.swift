@@ -25,6 +25,8 @@ final class TaskOwnership: Sendable {
     [ObjectIdentifier: TaskOwner] = [:]
   /// The owner of clocks made outside any task, where no test cases are known.
   @exclusivity(unchecked) nonisolated(unsafe) private var processWide: ProcessWideOwner?
+  /// The number of unowned jobs under way that were counted. A job may outlive the process-wide owner of its beginning.
+  @exclusivity(unchecked) nonisolated(unsafe) private var unownedJobs = 0
   /// The owner of clocks made outside any task, where test cases are known; it owns the tasks that use these
   /// clocks.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofThreads: TaskOwner?
@@ -264,7 +266,7 @@ final class TaskOwnership: Sendable {
     var outdated: [ProcessWideOwner.User] = []
     return lock.withLock {
       guard processWide?.owner === owner else { return 0 }
-      return processWide?.wake(user, &outdated) ?? 0
+      return processWide?.wake(user, unownedJobs, &outdated) ?? 0
     }
   }
 
@@ -273,14 +275,18 @@ final class TaskOwnership: Sendable {
   func unownedJobWillRun() -> Bool {
     guard hasProcessWide.load(ordering: .relaxed) else { return false }
     return lock.withLock {
-      processWide?.unownedJobs += 1
-      return processWide != nil
+      guard processWide != nil else { return false }
+      unownedJobs += 1
+      return true
     }
   }
 
   /// Counts an unowned job that has run. Returns the owner that waited for it, if there is one.
   func unownedJobHasRun() -> TaskOwner? {
-    lock.withLock { processWide?.unownedJobHasRun() ?? nil }
+    lock.withLock {
+      unownedJobs -= 1
+      return processWide?.unownedJobHasRun(unownedJobs) ?? nil
+    }
   }
 
   var census: (owners: Int, tasks: Int) {

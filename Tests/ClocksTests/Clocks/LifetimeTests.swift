@@ -183,4 +183,21 @@ import Testing
     ownership.release(own)
     #expect(ownership.isEmpty)
   }
+
+  @Test func anUnownedJobMayOutliveTheProcessWideOwnerOfItsBeginning() {
+    let ownership = TaskOwnership()
+    let first = ownership.retainProcessWide { Scheduler(origin: .here()) }
+    for _ in 0..<3 { #expect(ownership.unownedJobWillRun()) }
+    ownership.release(first)
+    #expect(ownership.unownedJobHasRun() == nil)
+    let second = ownership.retainProcessWide { Scheduler(origin: .here()) }
+    // The second owner is asleep, so it does not wait for the second job, but for the third when it wakes.
+    #expect(ownership.unownedJobHasRun() == nil)
+    #expect(ownership.wake(second, for: (7, { false })) == 1)
+    #expect(ownership.unownedJobHasRun() === second)
+    #expect(ownership.unownedJobWillRun())
+    #expect(ownership.unownedJobHasRun() == nil)
+    ownership.release(second)
+    #expect(ownership.isEmpty)
+  }
 }
