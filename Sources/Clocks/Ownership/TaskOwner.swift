@@ -99,6 +99,7 @@ class TaskOwner: @unchecked Sendable {
     case outsideWork
   }
 
+  /// Notes that the test has used a source of nondeterminism.
   func asked(_ question: NondeterminismSource) {}
 
   /// Notes that an externally started job has ended.
@@ -247,9 +248,10 @@ struct LeftoverTasks {
   /// Adds tasks, and forgets the older half of all if there are too many. Returns what is to be released without a
   /// lock. Amortized O(tasks).
   mutating func add(_ tasks: [UInt64], _ testIsOver: @escaping TestIsOver) -> [TestIsOver] {
-    for task in tasks { tests[task] = testIsOver }
-    guard tests.count > Self.limit else { return [] }
-    return tests.keys.sorted().prefix(tests.count / 2).compactMap { tests.removeValue(forKey: $0) }
+    let replaced = tasks.compactMap { tests.updateValue(testIsOver, forKey: $0) }
+    guard tests.count > Self.limit else { return replaced }
+    let oldest = tests.keys.sorted().prefix(tests.count / 2)
+    return replaced + oldest.compactMap { tests.removeValue(forKey: $0) }
   }
 
   /// Removes a task, unless its test still runs. Returns what the caller releases without a lock.

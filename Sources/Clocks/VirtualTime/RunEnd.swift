@@ -117,11 +117,12 @@ final class RunEnd: @unchecked Sendable {
       }
       task?.cancel()
     }
-    let task = lock.withLock {
+    // The task is released without the lock.
+    let (task, isLeft) = lock.withLock {
       defer { self.task = nil }
-      return isLeft ? nil : self.task
+      return (self.task, self.isLeft)
     }
     // Waits until the task has released everything, before the next run begins.
-    await task?.value
+    if !isLeft { await task?.value }
   }
 }

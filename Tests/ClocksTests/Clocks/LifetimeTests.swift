@@ -184,6 +184,15 @@ import Testing
     #expect(ownership.isEmpty)
   }
 
+  @Test func leftoversThatAreReplacedAreReturned() {
+    var leftovers = LeftoverTasks()
+    #expect(leftovers.add([1, 2]) { false }.isEmpty)
+    #expect(leftovers.add([2, 3]) { true }.map { $0() } == [false])
+    #expect(leftovers.removeIfTestOver(1) == nil)
+    #expect(leftovers.removeIfTestOver(2) != nil)
+    #expect(leftovers.removeIfTestOver(2) == nil)
+  }
+
   @Test func anUnownedJobMayOutliveTheProcessWideOwnerOfItsBeginning() {
     let ownership = TaskOwnership()
     let first = ownership.retainProcessWide { Scheduler(origin: .here()) }
