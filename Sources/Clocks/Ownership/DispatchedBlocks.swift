@@ -49,7 +49,7 @@ struct DispatchedBlocks {
 
   /// Whether the blocks do not keep time from moving by one step, because the process is idle (`IdleProcess`).
   var areLeftOut = false {
-    didSet { countAgain() }
+    didSet { if areLeftOut != oldValue { countAgain() } }
   }
 
   mutating func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
@@ -99,7 +99,7 @@ struct DispatchedBlocks {
 
   /// Notes that a block is on a queue; returns its number.
   mutating func begin(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 {
-    if areLeftOut { areLeftOut = false }
+    areLeftOut = false
     newest += 1
     changes += 1
     blocks[newest] = Block(queue: queue, isBarrier: isBarrier)
@@ -171,7 +171,7 @@ struct DispatchedBlocks {
   }
 
   mutating func end(_ number: UInt64) {
-    if areLeftOut { areLeftOut = false }
+    areLeftOut = false
     changes += 1
     guard let block = blocks.removeValue(forKey: number) else { return }
     countChanges(by: block.isAbandoned ? 0 : -1, on: block.queue)

@@ -10,23 +10,20 @@ struct JobQueue: ~Copyable {
   private var head = 0
   /// The number of jobs, which are in consecutive slots, from `head` on.
   private(set) var count = 0
+  /// The number of jobs that are the rests of running jobs.
   private(set) var parked = 0
   /// The number of jobs for the main thread that are not parked.
   private var onMain = 0
-  /// The number of jobs that cannot begin, because a paused or parallel job holds the main thread.
-  private var withheld = 0
 
-  /// Whether a paused or parallel job holds the main thread.
-  var isMainTaken = false {
-    didSet { withheld = isMainTaken ? onMain : 0 }
-  }
+  /// Whether a paused or parallel job holds the main thread. Then the jobs for that thread are withheld.
+  var isMainTaken = false
 
   deinit { slots?.deallocate() }
 
   /// Whether no job can begin.
-  var isEmpty: Bool { count == withheld }
+  var isEmpty: Bool { isMainTaken ? !isAnyOffMain : count == 0 }
 
-  /// Whether a job can begin although another one holds the main thread.
+  /// Whether a job can begin on another thread than the main thread.
   var isAnyOffMain: Bool { count > onMain }
 
   /// The position of the first job that can begin. Requires that there is one. O(withheld jobs).
@@ -42,7 +39,7 @@ struct JobQueue: ~Copyable {
 
   /// The tasks that cannot begin, because another job holds the main thread.
   var withheldTasks: [UInt64] {
-    withheld == 0 ? [] : (0..<count).filter { isWithheld($0) }.map { self[$0].taskID }
+    isMainTaken ? (0..<count).filter { isWithheld($0) }.map { self[$0].taskID } : []
   }
 
   subscript(position: Int) -> ReadyJob {
@@ -95,7 +92,6 @@ struct JobQueue: ~Copyable {
       parked += change
     } else if case .main = job.executor {
       onMain += change
-      if isMainTaken { withheld += change }
     }
   }
 
@@ -117,7 +113,6 @@ struct JobQueue: ~Copyable {
     precondition(
       onMain == (0..<count).count { self[$0].executor == .main && !self[$0].isParked },
       "miscounted jobs for the main thread")
-    precondition(withheld == (isMainTaken ? onMain : 0), "miscounted withheld jobs")
     precondition((slots == nil) == (capacity == 0), "a buffer without slots")
   }
 }

@@ -94,7 +94,7 @@ final class TaskOwnership: Sendable {
       }
       if ofThreads === owner { ofThreads = nil }
       if registered.isEmpty {
-        owners.removeAll()
+        owners = OwnerTable()
         unowned = TaskSet()
       }
       count.store(registered.count, ordering: .relaxed)

@@ -134,8 +134,6 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     }
   }
 
-  mutating func removeAll() { self = TaskTable() }
-
   // MARK: - Blocks
 
   @_transparent
@@ -196,10 +194,9 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     blocks[new] = blocks[old]
     known[new] = known[old]
     known[old] = 0
-    for slot in 0..<Self.blockLength {
-      entries[new << Int(Self.blockBits) | slot] = entries[old << Int(Self.blockBits) | slot]
-      entries[old << Int(Self.blockBits) | slot] = .none
-    }
+    let source = entries + Self.slot(of: 0, at: old)
+    (entries + Self.slot(of: 0, at: new)).update(from: source, count: Self.blockLength)
+    source.update(repeating: .none, count: Self.blockLength)
   }
 
   private mutating func grow() {
@@ -208,10 +205,8 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
       let new = larger.emptyPlace(for: blocks[place])
       larger.blocks[new] = blocks[place]
       larger.known[new] = known[place]
-      for slot in 0..<Self.blockLength {
-        larger.entries[new << Int(Self.blockBits) | slot] =
-          entries[place << Int(Self.blockBits) | slot]
-      }
+      (larger.entries + Self.slot(of: 0, at: new))
+        .update(from: entries + Self.slot(of: 0, at: place), count: Self.blockLength)
     }
     (larger.usedBlocks, larger.count) = (usedBlocks, count)
     self = larger

@@ -78,7 +78,7 @@ struct Idleness: ~Copyable {
   }
 
   mutating func countEverything() {
-    if dispatchedBlocks.areLeftOut { dispatchedBlocks.areLeftOut = false }
+    dispatchedBlocks.areLeftOut = false
     externalTasks.areLeftOut = false
   }
 
