@@ -57,7 +57,7 @@ final class TestContext: Sendable {
   }
 
   private let lock = Lock(.leaf)
-  /// Guarded by the lock, whose rank is `leaf`; `nil` while a reporter starts.
+  /// Guarded by the lock, whose rank is `leaf`; `nil` while a reporter starts, and where tasks cannot be captured.
   nonisolated(unsafe) private var next: Reporter?
 
   init() { next = Reporter() }

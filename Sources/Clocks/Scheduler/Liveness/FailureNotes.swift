@@ -15,11 +15,9 @@ extension Scheduler {
     return lines.isEmpty ? nil : ScopeNote.dueSleeps(lines)
   }
 
-  /// Returns a note for a failure of the test if time may have jumped during external work; else `nil`.
+  /// Returns a note for a failure of the test if there was a skipped external wait; else `nil`.
   ///
-  /// - Parameter isTimeout: Whether the failure is a timeout. If so, it suffices that a task waits for a continuation
-  ///   since before the jump, or has done so until it was cancelled. Otherwise the skipped external wait must be
-  ///   certain.
+  /// - Parameter isTimeout: Whether the failure is a timeout. If so, a possible skipped external wait suffices.
   func noteOnSkippedWait(afterTimeout isTimeout: Bool) -> String? {
     if let found = change({ $0.scope?.skippedWait?.first }) {
       return ScopeNote.skippedWait(found.label, slept: found.jump.length, to: found.jump.end)
@@ -27,8 +25,9 @@ extension Scheduler {
     return isTimeout ? noteOnPossiblySkippedWait : nil
   }
 
-  /// A note for a timeout of the test if time may have jumped during external work; `nil` if it has not, or if that is
-  /// certain.
+  /// A note for a timeout of the test if there may have been a skipped external wait; `nil` if it is certain.
+  ///
+  /// The note names tasks that wait for a continuation since before a jump, or did so until they were cancelled.
   var noteOnPossiblySkippedWait: String? {
     guard change({ $0.scope?.skippedWait?.first }) == nil else { return nil }
     let waiting = dumpTasks().entries.filter {

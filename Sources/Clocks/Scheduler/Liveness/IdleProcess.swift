@@ -49,7 +49,8 @@ enum IdleProcess {
   /// How often the threads that belong to no test had run, and since when they have not.
   nonisolated(unsafe) private static var outside: (turns: UInt64, since: ServedTime)?
 
-  /// How many looks come soon although a thread runs. After a step of time, most threads run only for a moment.
+  /// How many more looks follow after the short interval although a thread could go on. After a step of time, most
+  /// threads run only for a moment.
   nonisolated(unsafe) private static var quickLooks = 0
 
   /// Whether the threads that belong to no test may still wait for an event that comes soon. The limit is a guess.

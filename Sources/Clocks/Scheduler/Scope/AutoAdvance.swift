@@ -5,6 +5,7 @@ struct AutoAdvance: ~Copyable {
   private let isPassedByAddress = PassedByAddress()
   /// The purpose of an alarm, which rings if nothing happens in a scope for some real time.
   enum Reason {
+    /// Nothing has happened for as long as a jump needs.
     case pause
     /// Nothing can run, and time does not move.
     case stuck

@@ -1,6 +1,7 @@
 import ClocksSupport
 
 extension Scheduler {
+  /// If the report is due that the body does not return, waits until it is made.
   nonisolated(nonsending) func waitForReport() async {
     await withUnsafeContinuation { waiter in
       if change({ $0.scope?.body.isDone(waiter) ?? true }) { waiter.resume() }
