@@ -28,7 +28,7 @@ enum ClockFailure {
   ) -> String {
     """
     \(name) gave up at \(now), because the test does not become idle: \(reason.description)
-    Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)
+    Pending sleeps: \(pending.listedBelow)
     """
   }
 
@@ -53,7 +53,7 @@ enum ClockFailure {
     \(origin.fileID):\(origin.line). The two tests run in parallel, so neither can know when the \
     tasks of the other have run as far as they can. Make a clock in each test; one in a static or global \
     variable is shared by all of them.
-    It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)
+    It is \(now). Pending sleeps: \(pending.listedBelow)
     """
   }
 
@@ -67,7 +67,7 @@ enum ClockFailure {
     (\(origin.fileID):\(origin.line)), so the clocks have different schedulers, and neither clock can wait for \
     the tasks of the other. Make both clocks in the test, or both in one expression, as in \
     `static let clocks = (TestClock(), TestClock())`.
-    It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)
+    It is \(now). Pending sleeps: \(pending.listedBelow)
     """
   }
 
@@ -79,7 +79,6 @@ enum ClockFailure {
     run one after another (`@Suite(.serialized)`).
     """
   }
-
 }
 
 extension Collection where Element: CustomStringConvertible {
@@ -90,4 +89,7 @@ extension Collection where Element: CustomStringConvertible {
     if count > limit { lines.append("  - and \(count - limit) more") }
     return lines.joined(separator: "\n")
   }
+
+  /// The elements as lines that follow a line's end; `none` if there are none.
+  var listedBelow: String { isEmpty ? "none" : "\n" + listed }
 }

@@ -108,14 +108,12 @@ enum ScopeProblem: Sendable {
 }
 
 /// The real time for which nothing has happened in a test.
-struct IdlePeriod: Sendable {
+struct IdlePeriod: Sendable, CustomStringConvertible {
   /// The limit that was reached. Time in which the machine, or another test, was busy counts only in part.
   var limit: Duration
   /// The real time that has passed, in nanoseconds.
-  var nanoseconds: UInt64 = 0
-}
+  var nanoseconds: UInt64
 
-extension IdlePeriod: CustomStringConvertible {
   /// For example `5.0 seconds of real time`, or `81.4 seconds of real time (the limit is 5.0 seconds)` if far more
   /// time than the limit has passed.
   var description: String {
@@ -127,7 +125,7 @@ extension IdlePeriod: CustomStringConvertible {
 
 /// Why a test counts as one that never becomes idle.
 enum Runaway: Sendable {
-  case jobs(Int, task: UInt64 = 0)
+  case jobs(Int, task: UInt64)
   case wakes(Int)
   /// The number of steps of an explored run, and the largest number in earlier runs; `nil` if none has ended.
   case steps(Int, most: Int?)

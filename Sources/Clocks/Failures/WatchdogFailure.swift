@@ -32,9 +32,7 @@ struct Blockage: Sendable {
 
       """
   }
-}
 
-extension Blockage {
   /// How the test goes on.
   private var ending: String {
     let processEnds = "the process ends when no other test can run."
@@ -105,7 +103,7 @@ struct Standstill: Sendable {
   /// For each clock on which a task sleeps, a function that lists the clock's sleeps. Called without a lock.
   var sleeps: [@Sendable () -> [String]]
   /// The real time for which nothing has happened.
-  var nanoseconds: UInt64 = 0
+  var nanoseconds: UInt64
 
   /// Added to the description if the test is known, and can end.
   static let sleepsEnd = "They throw a CancellationError now, so that the test can end."

@@ -19,7 +19,7 @@ extension SchedulerState {
       }
     }
     if let scope {
-      if let over = scope.taskBecameReady(job.taskID) {
+      if let over = scope.runtimeSleeps.taskBecameReady(job.taskID, on: scope.virtualClock) {
         makeReady(over)
         scope.sleepWasCancelled(of: job.taskID)
       } else if isFromOutsideTest {

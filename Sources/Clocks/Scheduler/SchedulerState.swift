@@ -135,7 +135,8 @@ struct SchedulerState: ~Copyable {
   /// Ends the sleeps of tasks that were cancelled before they were suspended. Returns these tasks, if any.
   @inline(never)
   private mutating func endCancelledSleeps() -> [RetainedTask]? {
-    guard let ended = scope?.endCancelledSleeps() else { return nil }
+    guard let scope, let ended = scope.runtimeSleeps.endCancelled(on: scope.virtualClock)
+    else { return nil }
     for job in ended.jobs { makeReady(job) }
     return ended.tasks
   }

@@ -66,10 +66,9 @@ extension VirtualTime {
     _ condition: @escaping @Sendable (isolated A) -> Bool
   ) {
     let site = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    let isMain = actor is MainActor
     scheduler.state(
       .always, name,
-      isMain
+      actor is MainActor
         ? .onMain { MainActor.assumeIsolated { withoutIsolation(condition)(actor) } }
         : .onActor(ActorCondition(actor, condition)),
       at: site)

@@ -316,7 +316,7 @@ import Testing
     var state = SchedulerState(scope: Scope(ScopeOptions()))
     state.beginBody()
     state.append(waiter())
-    _ = state.scope?.body.abort(.runaway(.jobs(1)))
+    _ = state.scope?.body.abort(.runaway(.jobs(1, task: 0)))
     #expect(state.step() == "cancel 1")
     #expect(state.step() == "finish")
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")

@@ -154,7 +154,7 @@ import Testing
 
   @Test func theFirstProblemIsReportedAndOnce() {
     let scope = scope()
-    #expect(scope.body.abort(.runaway(.jobs(1))) == nil)
+    #expect(scope.body.abort(.runaway(.jobs(1, task: 0))) == nil)
     #expect(scope.body.isReported == false)
     guard case .report(.runaway(.jobs(1, task: 0))) = scope.body.abort(.runaway(.wakes(2))) else {
       Issue.record("the first problem is not the one that is reported")
@@ -181,9 +181,9 @@ import Testing
       scope.body.isDone(waiter)
     }
     #expect(isDone())
-    _ = scope.body.abort(.runaway(.jobs(1)))
+    _ = scope.body.abort(.runaway(.jobs(1, task: 0)))
     #expect(isDone())
-    _ = scope.body.abort(.runaway(.jobs(1)))
+    _ = scope.body.abort(.runaway(.jobs(1, task: 0)))
     #expect(scope.body.isReported == true)
     #expect(!isDone())
     await withUnsafeContinuation { waiter in

@@ -1,13 +1,14 @@
 import ClocksSupport
 
-/// The forgotten advances of the current test that were reported.
+/// The forgotten advances that were reported: tasks of the current test sleep on clocks that it does not advance.
 ///
-/// The sleeps of such a test end, so the test may sleep again. Another report would say nothing new, unless the test
+/// After a report the sleeps end, so the test may sleep again. Another report would say nothing new, unless the test
 /// sleeps on a clock that was made at another place, or on one whose time has moved since.
 struct ForgottenAdvances {
   /// How often sleeps end without another report. A test that sleeps on and on then counts as stuck.
   private static let mostRepetitions = 50
 
+  /// A clock, known by the place where it was made, at an instant of its time.
   private struct Moment: Hashable {
     let file: String
     let line: UInt
@@ -24,8 +25,6 @@ struct ForgottenAdvances {
   private var test: UInt64?
   private var moments: Set<Moment> = []
   private var repetitions = 0
-
-  var isEmpty: Bool { moments.isEmpty }
 
   enum Knowledge {
     case new, known
@@ -51,14 +50,14 @@ struct ForgottenAdvances {
 }
 
 extension Scheduler {
-  /// The test to which forgotten advances belong; `.max` while the test is not known.
+  /// The test to which forgotten advances belong: 0 if the scheduler has only one, `.max` while it is not known.
   private var testOfAdvances: UInt64 {
-    isTestKnown ? isProcessWide ? currentXCTest ?? 0 : 0 : .max
+    guard isTestKnown else { return .max }
+    return isProcessWide ? currentXCTest ?? 0 : 0
   }
 
   /// Whether it was reported that the test does not advance the clocks on which its tasks sleep.
   var knowledgeOfAdvances: ForgottenAdvances.Knowledge {
-    guard change({ !$0.forgottenAdvances.isEmpty }) else { return .new }
     let test = testOfAdvances
     return change { state in
       let clocks = state.virtualClocks.filter(\.hasSleeps)

@@ -49,9 +49,8 @@ enum Watchdog {
     var hasEndedSleeps = false
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
-      if let goesOn = scheduler.scope?.options.goesOnWithout,
-        scheduler.letOthersRun(after: min(limit, .seconds(1)))
-      {
+      let goesOn = scheduler.scope?.options.goesOnWithout
+      if let goesOn, scheduler.letOthersRun(after: min(limit, .seconds(1))) {
         goesOn(ParallelJob.reason)
       }
       if let blockage = scheduler.newBlockage(after: limit) {
@@ -59,8 +58,8 @@ enum Watchdog {
           scheduler.abort(blockage)
         }
       }
-      if scheduler.scope != nil { scheduler.ran(for: served) }
-      if let goesOn = scheduler.scope?.options.goesOnWithout {
+      scheduler.ran(for: served)
+      if let goesOn {
         // The work may wait for the test: in a suite that was written for real time, that is no mistake.
         let patience = scheduler.waitsForEvents ? Duration.milliseconds(200) : .seconds(5)
         let threads = scheduler.heldThreads
@@ -124,7 +123,7 @@ enum Watchdog {
   }
 }
 
-// The watchdog calls the functions named `new…` regularly. Each returns a finding once.
+// Each function named `new…` returns a finding once.
 extension Scheduler {
   /// Returns the job that has held its thread for longer than `limit`. O(1).
   func newBlockage(after limit: Duration) -> Blockage? {
@@ -162,8 +161,8 @@ extension Scheduler {
 
   /// Returns the external work that has made no progress for longer than `limit`, if the test waits for it.
   ///
-  /// Tasks that have only ended, or begun to sleep, do not count. The test no longer waits for that work. It waits for
-  /// `continueAfterAbsence` instead, so that it does not end before the report. O(external tasks).
+  /// The test then waits for `continueAfterAbsence` in place of that work, so that it does not end before the report.
+  /// O(external tasks).
   func newAbsence(after limit: Duration, isAnyRunning: Bool = false) -> Absence? {
     // An external task may have returned unseen.
     ExternalTaskRegistry.look()
@@ -259,7 +258,7 @@ extension Scheduler {
     guard let virtualClock = scope?.virtualClock else { return "" }
     let (now, lines) = change { _ in (virtualClock.now, virtualClock.pendingLines) }
     let pending = lines()
-    return "It is \(now). Pending sleeps: \(pending.isEmpty ? "none" : "\n" + pending.listed)"
+    return "It is \(now). Pending sleeps: \(pending.listedBelow)"
   }
 }
 

@@ -149,16 +149,6 @@ final class ScopeState {
   /// Whether a task waits for time to move.
   var isAwaited: Bool { !isOver && virtualClock.sleeps.count > 0 }
 
-  /// Ends the sleeps that `RuntimeSleeps.endCancelled` finds.
-  func endCancelledSleeps() -> (tasks: [RetainedTask], jobs: [ReadyJob])? {
-    runtimeSleeps.endCancelled(on: virtualClock)
-  }
-
-  /// Returns the job of a sleep that is over because its task has become ready, as `RuntimeSleeps.taskBecameReady` does.
-  func taskBecameReady(_ id: UInt64) -> ReadyJob? {
-    runtimeSleeps.taskBecameReady(id, on: virtualClock)
-  }
-
   @inline(__always)
   func jobBegins(of task: UInt64) { skippedWait?.jobBegins(of: task, at: virtualClock.now) }
 
@@ -245,6 +235,7 @@ final class ScopeState {
     }
   }
 
+  /// When `passTime` was last called, and with which argument.
   @exclusivity(unchecked) private var busySince: (instant: RealTime, pauses: UInt64)?
 
   /// Moves time in a busy scope by the real time since the last call; or returns `true` if a deadline is reached.
@@ -266,10 +257,11 @@ final class ScopeState {
     return false
   }
 
+  /// The sleep whose task `taskToCancel` has returned last.
   @exclusivity(unchecked) private var cancelledSleep: UInt64?
 
-  /// Returns the task of the earliest sleep if it was reported that the body does not end. The caller then cancels
-  /// the task before its sleep wakes.
+  /// Returns the task of the earliest sleep, once, if it was reported that the body does not end. The caller then
+  /// cancels the task before its sleep wakes.
   func taskToCancel() -> RetainedTask? {
     guard body.reportDelivered, let sleep = virtualClock.sleeps.first,
       sleep.number != cancelledSleep
