@@ -211,7 +211,8 @@ guarantee(
     ("AutoAdvance.isPauseOver", "jumpsAfter == nil || pauseIsOver", "true"),
     ("AutoAdvance.somethingHappens", "pauseIsOver = false", ""),
     ("Scheduler.beginHold", "state.scope?.pace.holds += 1", ""),
-    ("Scheduler.endHold", "state.scope?.pace.holds -= 1", ""),
+    ("Scheduler.endHold", "scope.pace.holds -= 1", ""),
+    ("Scheduler.endHold", "if scope.pace.alarm == nil { scope.mustSetAlarm = true }", ""),
 )
 guarantee(
     "Unowned jobs run where they would run without the package, and a reported blockage stops none",
@@ -251,10 +252,10 @@ guarantee(
 )
 guarantee(
     "The watchdog reports a blocked thread or a test at a standstill once, and ends the wait",
-    "WatchdogTests|StandstillTests|ProgressTrackerTests|HangTests",
+    "WatchdogTests|StandstillTests|ProgressTrackerTests|HangTests|SchedulerStateTests",
     ("ProgressTracker.findBlockage", "othersWait ? running(idleness) : nil", "running(idleness)"),
     ("ProgressTracker.isDue", "guard !found.isReported, found.since", "guard found.since"),
-    ("Scheduler.abort", "guard state.activity.isRunning(blockage.number, state.idleness) else { return }", ""),
+    ("SchedulerState.abandonJob", "guard activity.isRunning(number, idleness) else { return }", ""),
     ("SchedulerState.findStandstill", " && idleWaiters.isEmpty", ""),
     ("TestLifetime.areOver", "tasks.allSatisfy(", "tasks.contains(where: "),
     ("Watchdog.check", "scheduler.abort(blockage)", ""),

@@ -377,6 +377,33 @@ import Testing
     #expect(state.scope?.body.toCancel.count == 1)
   }
 
+  /// The scope may be stuck without the job, or may need a pause before time jumps.
+  @Test func aScopeThatHasAbandonedAJobSetsAnAlarm() {
+    var state = SchedulerState(scope: Scope(ScopeOptions()))
+    state.beginBody()
+    state.jobIsReady(ReadyJob(of: 1), isFromOutside: true)
+    #expect(state.step() == "run 1")
+    state.abandonJob(2)
+    #expect(state.claimThread() == nil)
+    state.abandonJob(1)
+    #expect(state.claimThread() == .pool)
+    #expect(state.step(thread: 1) == "rest, alarm 1 in 5.0 seconds")
+    // The thread of the job comes back.
+    #expect(state.step(thread: 0) == "rest")
+  }
+
+  @Test func aScopeWhoseLastSleepEndsInThePauseMayBeStuck() {
+    let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    sleep(on: scope.virtualClock, until: .seconds(5))
+    #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
+    _ = scope.virtualClock.removeAllSleeps()
+    _ = state.alarmRings(1, .areIdle)
+    #expect(state.claimThread() == .pool)
+    #expect(state.step() == "rest, alarm 2 in 5.0 seconds")
+  }
+
   @Test func eachJumpHasAPauseOfItsOwn() {
     let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
     var state = SchedulerState(scope: scope)

@@ -94,6 +94,17 @@ import Testing
     scope.pace.holds = 1
     _ = scope.alarmRings(alarm.number, .areIdle)
     #expect(scope.body.problem == nil)
+    #expect(scope.pace.alarm == nil)
+  }
+
+  /// Another thread may end a hold while no job of the scope runs.
+  @Test(.timeLimit(.minutes(10)), arguments: [true, false])
+  func theEndOfAHoldSetsAnAlarm(isUnlimited: Bool) async {
+    let scheduler = Scheduler(Scope(ScopeOptions()), origin: .here())
+    scheduler.change { $0.beginBody() }
+    scheduler.beginHold(isUnlimited: isUnlimited)
+    scheduler.endHold(isUnlimited: isUnlimited)
+    while scheduler.change({ $0.scope?.pace.alarm == nil }) { await Task.yield() }
   }
 
   @Test func anAlarmIsWorthNothingOnceSomethingHasHappened() throws {

@@ -152,11 +152,7 @@ extension Scheduler {
   func abort(_ blockage: Blockage) {
     RuntimeHooks.threadIsBlocked()
     if blockage.waiting == nil { return leave() }
-    change { state in
-      guard state.activity.isRunning(blockage.number, state.idleness) else { return }
-      state.activity.jobHasEnded()
-      state.idleness.abandonRunning()
-    }
+    change { $0.abandonJob(blockage.number) }
   }
 
   /// Returns the external work that has made no progress for longer than `limit`, if the test waits for it.
@@ -264,6 +260,14 @@ extension Scheduler {
 
 extension SchedulerState {
   var virtualClocks: [VirtualClock] { clocks.all + (scope.map { [$0.virtualClock] } ?? []) }
+
+  /// Stops waiting for a job, unless it has ended.
+  mutating func abandonJob(_ number: UInt64) {
+    guard activity.isRunning(number, idleness) else { return }
+    activity.jobHasEnded()
+    idleness.abandonRunning()
+    scope?.mustSetAlarm = true
+  }
 
   fileprivate mutating func findStandstill(
     after limit: Duration, isAnyBusy: Bool, hasScope: Bool, mayBeLost: Bool

@@ -56,7 +56,7 @@ struct AutoAdvance: ~Copyable {
     return Action.Alarm(number: alarms, duration: duration)
   }
 
-  /// Notes that an alarm rang while the scope was not idle, so that a new one is set.
+  /// Notes that an alarm rang without effect, so that a new one is set.
   mutating func alarmIsMissed(_ number: Int) {
     if alarm?.number == number { alarm = nil }
   }

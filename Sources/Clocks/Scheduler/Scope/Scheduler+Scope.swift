@@ -112,8 +112,11 @@ extension Scheduler {
 
   func endHold(isUnlimited: Bool = false) {
     change { state in
-      state.scope?.pace.holds -= 1
-      if isUnlimited { state.scope?.pace.unlimitedHolds -= 1 }
+      guard let scope = state.scope else { return }
+      scope.pace.holds -= 1
+      if isUnlimited { scope.pace.unlimitedHolds -= 1 }
+      // A thread outside the scope may end the hold. Until then no alarm was set, or one has rung without effect.
+      if scope.pace.alarm == nil { scope.mustSetAlarm = true }
     }
   }
 

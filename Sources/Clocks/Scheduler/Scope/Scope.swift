@@ -213,12 +213,17 @@ final class ScopeState {
       return .rest(pace.setAlarm(reason, in: withheld, patience: patience))
     }
     // Since the alarm was set, a thread outside the scope may have begun a `holding`.
-    guard reason == .held || pace.holds == 0 else { return nil }
+    guard reason == .held || pace.holds == 0 else {
+      pace.alarmIsMissed(number)
+      return nil
+    }
     pace.somethingHappens()
     let period = IdlePeriod(limit: limit, nanoseconds: alarm.since.nanosecondsSince)
     switch reason {
     case .pause:
       pace.pauseIsOver = true
+      // The sleep for which the alarm was set may be gone. Then the scope may be stuck.
+      mustSetAlarm = true
       return nil
     case .stuck:
       return body.abort(.stuck(after: period, pending: virtualClock.pendingLines))
