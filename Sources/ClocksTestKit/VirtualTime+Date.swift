@@ -26,7 +26,9 @@ extension VirtualTime {
   /// and scopes where the runtime's clocks cannot read virtual time: see `withVirtualTime`. O(1).
   public var date: Date {
     get {
-      let (seconds, attoseconds) = sinceEpoch.components
+      // `components` would trap after a sleep that was meant to last forever.
+      let (seconds, attoseconds) = sinceEpoch.attoseconds.quotientAndRemainder(
+        dividingBy: 1_000_000_000_000_000_000)
       return Date(timeIntervalSince1970: Double(seconds) + Double(attoseconds) / 1e18)
     }
     set {

@@ -49,6 +49,14 @@ import Testing
     #expect(Date() > .distantFuture)
   }
 
+  @Test(.virtualTime) func theDateAfterASleepForeverDoesNotTrap() async throws {
+    let time = try #require(VirtualTime.current)
+    await time.advance(by: .seconds(Int64.max))
+    #expect(time.date > .distantFuture)
+    time.date = Date(timeIntervalSince1970: 0)
+    #expect(time.date == Date(timeIntervalSince1970: 0))
+  }
+
   @Test(.virtualTime(freezesDate: false)) func withoutFrozenDatesOnlyThePropertyIsSet() throws {
     let time = try #require(VirtualTime.current)
     time.date = Date(timeIntervalSince1970: 0)

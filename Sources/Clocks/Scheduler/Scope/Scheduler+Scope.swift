@@ -177,13 +177,14 @@ extension Scheduler {
   var date: Duration {
     get {
       guard let scope else { return .zero }
-      let passed = change { scope.virtualClock.now + ($0.scope?.dateOffset ?? .zero) }
-      return scope.start.sinceEpoch + passed
+      let passed = change { saturatingSum(scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
+      return saturatingSum(scope.start.sinceEpoch, passed)
     }
     set {
       guard let scope else { return }
       change { state in
-        state.scope?.dateOffset = newValue - scope.start.sinceEpoch - scope.virtualClock.now
+        state.scope?.dateOffset = saturatingDifference(
+          newValue - scope.start.sinceEpoch, scope.virtualClock.now)
       }
     }
   }
