@@ -229,9 +229,8 @@ extension Scheduler {
   /// Ends all sleeps of the test before their deadlines.
   ///
   /// A sleep on a clock of this package throws a `CancellationError`. An un-injected sleep, a leftover of
-  /// an ended scope, returns without an error. Timed callbacks start in real time.
+  /// an ended scope, returns without an error. There are no timed callbacks: the end of the scope has handed them back.
   func cancelAllSleeps() {
-    handBackDelayedWork()
     for sleeper in change({ $0.virtualClocks.flatMap { $0.removeAllSleeps() } }) {
       switch sleeper {
       case .continuation(let sleeper, _): sleeper.cancel()
