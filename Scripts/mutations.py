@@ -212,7 +212,6 @@ guarantee(
     ("AutoAdvance.somethingHappens", "pauseIsOver = false", ""),
     ("Scheduler.beginHold", "state.scope?.pace.holds += 1", ""),
     ("Scheduler.endHold", "scope.pace.holds -= 1", ""),
-    ("Scheduler.endHold", "if scope.pace.alarm == nil { scope.mustSetAlarm = true }", ""),
 )
 guarantee(
     "Unowned jobs run where they would run without the package, and a reported blockage stops none",
@@ -247,6 +246,7 @@ guarantee(
     ("ScopeState.alarmRings", "others == .awaitThread || ", ""),
     ("SchedulerState.alarmRings", "guard idleness.isIdle else {", "guard true else {"),
     ("ScopeState.ran", "runningTime += duration", "runningTime = duration"),
+    ("Scheduler.endHold", "if scope.pace.alarm == nil { scope.mustSetAlarm = true }", ""),
     ("AlarmClock.set", "guard number >= newest else { return false }", ""),
     ("AlarmClock.timerCame", "guard timer == instant else { return (nil, nil) }", ""),
 )

@@ -141,16 +141,13 @@ final class TaskOwnership: Sendable {
   }
 
   /// The task's owner, or else the process-wide owner if it is awake. O(1).
-  func owner(of id: UInt64) -> TaskOwner? {
-    lock.withLock { owners[id] ?? processWide?.ownerIfAwake }
-  }
-
-  /// The current task's owner; for a task without an entry, the owner that its thread runs for. O(1).
-  func owner(of id: UInt64, on running: TaskOwner?) -> TaskOwner? {
+  ///
+  /// - Parameter running: The owner for which the task's thread runs. It owns the task if nothing else is known.
+  func owner(of id: UInt64, on running: TaskOwner? = nil) -> TaskOwner? {
     lock.withLock {
       if let owner = owners[id] { return owner }
-      return unowned.contains(id)
-        ? processWide?.ownerIfAwake : running ?? processWide?.ownerIfAwake
+      if let running, !unowned.contains(id) { return running }
+      return processWide?.ownerIfAwake
     }
   }
 
