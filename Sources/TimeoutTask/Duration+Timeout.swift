@@ -18,6 +18,17 @@ extension Duration {
   }
 }
 
+extension Clock {
+  /// Returns an instant, or one 2⁶² seconds ago if that is later.
+  ///
+  /// The time from a still earlier instant to now may be too long for a `Duration`.
+  @inline(__always)
+  func withinReach(_ instant: Instant) -> Instant {
+    guard let past = (Swift.Duration.zero - .forEver) as? Duration else { return instant }
+    return max(instant, now.advanced(by: past))
+  }
+}
+
 extension DurationProtocol {
   /// The length with all of its digits, for example `3.0 seconds`.
   ///

@@ -23,6 +23,7 @@ public struct MovableDeadline<C: Clock>: Sendable {
   /// - Complexity: The clock's cost of a sleep, and of cancelling one.
   @discardableResult
   public func expire(at instant: C.Instant) -> Bool {
+    let instant = deadline.clock.withinReach(instant)
     let isForEver = deadline.clock.now.duration(to: instant).isForEver
     return deadline.move(to: isForEver ? nil : instant)
   }
@@ -77,6 +78,7 @@ public nonisolated(nonsending) func withMovableDeadline<C: Clock, Return: ~Copya
   operation: nonisolated(nonsending) (MovableDeadline<C>) async throws -> Return
 ) async throws -> Return {
   let start = clock.now
+  let expiration = clock.withinReach(expiration)
   let isForEver = start.duration(to: expiration).isForEver
   return try await runMovable(
     until: isForEver ? nil : expiration, from: start, tolerance: tolerance, clock: clock,

@@ -43,11 +43,7 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
   static func at<C: Clock>(
     _ instant: C.Instant, tolerance: C.Duration?, on clock: C, name: String?
   ) -> OperationDeadline? {
-    var instant = instant
-    if let past = (Duration.zero - .forEver) as? C.Duration {
-      // The time from now to a still earlier instant may be too long for a `Duration`.
-      instant = max(instant, clock.now.advanced(by: past))
-    }
+    let instant = clock.withinReach(instant)
     if let limit = RealTimeLimit.from(instant: instant, tolerance: tolerance, clock: clock) {
       return RealTimeDeadline.unlessCovered(limit, name: name)
     }

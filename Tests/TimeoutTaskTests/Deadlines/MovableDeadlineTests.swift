@@ -74,6 +74,18 @@ import TimeoutTask
     #expect(log.all == ["100.0 seconds: done"])
   }
 
+  @Test func theInstantMayBeTheFirstOfTheClock() async throws {
+    let first = ContinuousClock.now.advanced(by: Duration(attoseconds: .min))
+    try await withMovableDeadline(first) { deadline in
+      #expect(Task.isCancelled)
+      #expect(!deadline.expire(at: first))
+    }
+    try await withMovableTimeout(.seconds(60)) { deadline in
+      #expect(deadline.expire(at: first))
+      #expect(Task.isCancelled)
+    }
+  }
+
   @Test func movingToThePastCancelsTheOperationImmediately() async {
     let early = await sleeper(.seconds(5))
     #expect(early.expire(after: .zero))
