@@ -121,11 +121,16 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
     let delay = delays.next(in: nodes.time)
     if delay > .zero { try await nodes.time.clock.sleep(for: delay) }
     guard try presentLife == life else { throw NodeCrashedError(node: name) }
-    lock.withLock {
-      guard last > dropped else { return }
-      values.removeFirst(last - dropped)
-      dropped = last
+    // The values are released without the lock: they may be the user's objects.
+    let replaced = lock.withLock {
+      let count = max(0, last - dropped)
+      defer {
+        values.removeFirst(count)
+        dropped += count
+      }
+      return Array(values.prefix(count))
     }
+    withExtendedLifetime(replaced) {}
   }
 
   private func crash() {
@@ -141,9 +146,11 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
       options.append(Remains(value: values[before], lost: lost))
     }
     let survivor = nodes.time.choose(options).value
-    lock.withLock {
-      dropped += values.count - 1
-      self.values = [survivor]
+    withExtendedLifetime(values) {
+      lock.withLock {
+        dropped += values.count - 1
+        self.values = [survivor]
+      }
     }
   }
 }

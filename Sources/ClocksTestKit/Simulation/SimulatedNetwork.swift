@@ -197,10 +197,13 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
 
   /// Ends the inboxes of a node, and drops the messages that were kept for it.
   func disconnect(_ node: Int) {
-    let inboxes = lock.withLock {
+    // The messages are released without the lock: they may be the user's objects.
+    let ended = lock.withLock {
       defer { arrivals[node] = Arrivals() }
-      return arrivals[node].inboxes
+      return arrivals[node]
     }
-    for inbox in inboxes { inbox.continuation.finish() }
+    withExtendedLifetime(ended) {
+      for inbox in ended.inboxes { inbox.continuation.finish() }
+    }
   }
 }

@@ -42,6 +42,41 @@ import Testing
     #expect(log.all == [3, 4, 5])
   }
 
+  /// An object that calls a function when it is released.
+  private final class Caller: Sendable {
+    let call: @Sendable () -> Void
+
+    init(_ call: @escaping @Sendable () -> Void) { self.call = call }
+
+    deinit { call() }
+  }
+
+  @Test(.virtualTime) func anObjectThatIsReleasedMayUseItsNetworkAndItsDisk() async throws {
+    let time = try VirtualTime.required
+    let net = SimulatedNetwork<Caller>(in: time, nodes: ["a", "b"], latency: .zero ... .zero)
+    let disk = SimulatedDisk<Caller?>(nil, of: "a", in: net)
+    let log = Log<String>()
+    let caller = { @Sendable (name: String) in
+      Caller {
+        _ = try? disk.read()
+        _ = net.inbox(of: "a")
+        log.add(name)
+      }
+    }
+    try await net.send(caller("kept"), from: "a", to: "b")
+    await time.settle()
+    net.crash("b")
+    #expect(log.all == ["kept"])
+    try disk.write(caller("synced"))
+    try disk.write(nil)
+    try await disk.sync()
+    #expect(log.all == ["kept", "synced"])
+    try disk.write(caller("lost"))
+    try disk.write(nil)
+    net.crash("a")
+    #expect(log.all == ["kept", "synced", "lost"])
+  }
+
   @Test func aProgramMayCrashItsOwnNode() async throws {
     let ends = Log<[String]>()
     let summary = try await withSchedules(200) { time in
