@@ -55,6 +55,7 @@ extension UInt64 {
   fileprivate func adding(_ duration: Duration) -> UInt64 {
     let (seconds, attoseconds) = duration.components
     guard self != .max, seconds < 1_000_000_000 else { return .max }
+    guard seconds >= 0 else { return self }
     let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     return self + UInt64(Swift.max(0, nanoseconds))
   }

@@ -22,6 +22,12 @@ import Testing
     #expect(duration.inSeconds == text)
   }
 
+  @Test func anInstantThatIsVeryLongAgoHasPassed() {
+    for seconds in [-1, -10_000_000_000, Int64.min] {
+      #expect(RealTime(in: .seconds(seconds)).hasPassed)
+    }
+  }
+
   @Test(arguments: [
     (Duration.zero, "0.0"), (.seconds(3), "3.0"), (.milliseconds(-1_500), "-1.5"),
     (.milliseconds(-500), "-0.5"), (.nanoseconds(1), "0.000000001"),
