@@ -94,7 +94,7 @@ extension Duration {
   package var seconds: Double {
     // Whole seconds are exact. `components` would trap where they do not fit into 64 bits.
     let (whole, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000_000)
-    return Double(whole) + Double(rest) * 1e-18
+    return Double(whole) + Double(rest) / 1e18
   }
 }
 

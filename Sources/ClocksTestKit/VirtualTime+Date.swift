@@ -1,4 +1,5 @@
 import Clocks
+import ClocksSupport
 
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
@@ -25,12 +26,7 @@ extension VirtualTime {
   /// real date, and only this property reads the virtual date. These are scopes with `freezesDate: false`,
   /// and scopes where the runtime's clocks cannot read virtual time: see `withVirtualTime`. O(1).
   public var date: Date {
-    get {
-      // `components` would trap after a sleep that was meant to last forever.
-      let (seconds, attoseconds) = sinceEpoch.attoseconds.quotientAndRemainder(
-        dividingBy: 1_000_000_000_000_000_000)
-      return Date(timeIntervalSince1970: Double(seconds) + Double(attoseconds) / 1e18)
-    }
+    get { Date(timeIntervalSince1970: sinceEpoch.seconds) }
     set {
       let microseconds = (newValue.timeIntervalSince1970 * 1_000_000).rounded()
       sinceEpoch = .microseconds(Int64(clamping: microseconds))
