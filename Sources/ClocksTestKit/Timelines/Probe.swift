@@ -26,8 +26,8 @@ import Synchronization
 ///
 /// The model is Turbine, a library for Kotlin flows.
 public final class Probe<Element: Sendable>: Sendable {
+  /// `nil` if there is no clock.
   private let reader: SequenceReader<Element>?
-  private let clock: TestClock<Duration>?
   /// The number of events that calls have taken.
   private let taken = Mutex(0)
 
@@ -46,8 +46,7 @@ public final class Probe<Element: Sendable>: Sendable {
     line: UInt = #line, column: UInt = #column
   ) where Elements.Element == Element, Elements.AsyncIterator: SendableMetatype {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    self.clock = clockToMove(clock, for: "Probe(_:on:)", at: callSite)
-    reader = self.clock.map { SequenceReader(on: $0) }
+    reader = clockToMove(clock, for: "Probe(_:on:)", at: callSite).map { SequenceReader(on: $0) }
     reader?.read(sequence, named: "Probe", convert: { $0 })
   }
 
@@ -78,17 +77,17 @@ public final class Probe<Element: Sendable>: Sendable {
     line: UInt = #line, column: UInt = #column
   ) async -> Bool {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    guard let clock, let reader else { return false }
-    let outcome = await clock.follow(
+    guard let reader else { return false }
+    let outcome = await reader.clock.follow(
       upTo: duration, isPaced: true, as: "Probe.expectNothing(for:)", at: callSite,
       until: { self.hasEvent })
     guard !hasEvent else {
       let event = Self.description(of: reader.events[taken.withLock { $0 }])
-      clock.fail("Expected nothing for \(duration), but \(event).", at: callSite)
+      reader.clock.fail("Expected nothing for \(duration), but \(event).", at: callSite)
       return false
     }
     if outcome == .cancelled {
-      clock.fail(
+      reader.clock.fail(
         "Probe.expectNothing(for:) was cancelled, and what comes later is not known.", at: callSite)
     }
     return outcome == .limitReached
@@ -136,11 +135,11 @@ public final class Probe<Element: Sendable>: Sendable {
     line: UInt = #line, column: UInt = #column
   ) async -> Bool {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
-    guard let clock, let reader else { return false }
-    await clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
+    guard let reader else { return false }
+    await reader.clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
     let before = reader.count
     reader.cancel()
-    await clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
+    await reader.clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
     let events = reader.events
     let left = events.indices.dropFirst(taken.withLock { $0 }).filter { index in
       switch events[index].event {
@@ -152,7 +151,7 @@ public final class Probe<Element: Sendable>: Sendable {
     taken.withLock { $0 = events.count }
     guard !left.isEmpty else { return true }
     let lines = left.map { "  - " + Self.description(of: events[$0]) }
-    clock.fail(
+    reader.clock.fail(
       "Expected that every event was taken, but \(lines.count) \(lines.count == 1 ? "was" : "were") left:\n"
         + lines.joined(separator: "\n"), at: callSite)
     return false
@@ -171,9 +170,9 @@ public final class Probe<Element: Sendable>: Sendable {
     _ expected: String, within limit: Duration, as name: String, _ callSite: CallSite,
     _ match: (SequenceReader<Element>.TimedEvent) -> Result?
   ) async -> Result? {
-    guard let clock, let reader else { return nil }
+    guard let reader else { return nil }
     let name = "Probe.\(name)"
-    let outcome = await clock.follow(
+    let outcome = await reader.clock.follow(
       upTo: limit, isPaced: true, as: name, at: callSite, until: { self.hasEvent })
     guard outcome != .failed else { return nil }
     let number = taken.withLock { number in
@@ -181,7 +180,7 @@ public final class Probe<Element: Sendable>: Sendable {
       return number
     }
     guard reader.count > number else {
-      clock.fail(
+      reader.clock.fail(
         outcome == .cancelled
           ? "\(name) was cancelled before \(expected) came."
           : "Expected \(expected) within \(limit), but nothing came.",
@@ -191,7 +190,7 @@ public final class Probe<Element: Sendable>: Sendable {
     let event = reader.events[number]
     if let result = match(event) { return result }
     let came = Self.description(of: event)
-    clock.fail("Expected \(expected) within \(limit), but \(came).", at: callSite)
+    reader.clock.fail("Expected \(expected) within \(limit), but \(came).", at: callSite)
     return nil
   }
 

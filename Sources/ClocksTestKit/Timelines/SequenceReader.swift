@@ -21,7 +21,7 @@ final class SequenceReader<Value: Sendable>: Sendable {
   }
 
   private let state = Mutex(State())
-  private let clock: TestClock<Duration>
+  let clock: TestClock<Duration>
   private let start: TestClock<Duration>.Instant
 
   init(on clock: TestClock<Duration>) {
