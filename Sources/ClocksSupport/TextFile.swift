@@ -44,6 +44,18 @@ package enum TextFile {
     private static var processName: String { "\(getpid())" }
   #endif
 
+  /// Returns the content of a file, or `nil` if it cannot be read.
+  package static func read(_ path: String) -> String? {
+    guard let file = fopen(path, "r") else { return nil }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while case let count = fread(&buffer, 1, buffer.count, file), count > 0 {
+      bytes += buffer[..<count]
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   /// Makes a folder and its parents.
   package static func makeFolder(_ path: String) throws(WriteError) {
     var beginning = path.hasPrefix("/") ? "/" : ""
@@ -78,22 +90,6 @@ extension String {
   }
 }
 
-extension TextFile {
-  /// Returns the content of a file, or `nil` if it cannot be read.
-  package static func read(_ path: String) -> String? {
-    guard let file = fopen(path, "r") else { return nil }
-    defer { fclose(file) }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while true {
-      let count = fread(&buffer, 1, buffer.count, file)
-      guard count > 0 else { break }
-      bytes += buffer[..<count]
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-}
-
 package enum Terminal {
   package static let isStandardErrorOne = isatty(STDERR_FILENO) == 1
 
@@ -101,16 +97,18 @@ package enum Terminal {
   package static func writeLine(_ text: String) { writeText(text + "\n", to: STDERR_FILENO) }
 }
 
-/// Writes a text in one call where the system allows it.
-package func writeText(_ text: String, to file: Int32) {
+/// Writes a text in one call where the system allows it. Returns whether all of it was written.
+@discardableResult
+package func writeText(_ text: String, to file: Int32) -> Bool {
   var text = text
-  text.withUTF8 { bytes in
+  return text.withUTF8 { bytes in
     var rest = UnsafeRawBufferPointer(bytes)
     while !rest.isEmpty {
       let written = write(file, rest.baseAddress!, rest.count)
       if written < 0 && errno == EINTR { continue }
-      guard written > 0 else { return }
+      guard written > 0 else { return false }
       rest = UnsafeRawBufferPointer(rebasing: rest[written...])
     }
+    return true
   }
 }

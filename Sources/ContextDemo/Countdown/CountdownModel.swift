@@ -38,9 +38,5 @@ struct CountdownModel: Sendable {
 enum CountdownError: Error, CustomStringConvertible {
   case emptyMessage
 
-  var description: String {
-    switch self {
-    case .emptyMessage: "the message is empty: there is nothing to count down to"
-    }
-  }
+  var description: String { "the message is empty: there is nothing to count down to" }
 }

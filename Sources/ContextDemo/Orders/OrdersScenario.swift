@@ -71,8 +71,8 @@ struct OrdersScenario: Scenario {
 
   /// The reports of a search. The search makes its reports one after another.
   private final class Findings: @unchecked Sendable {
-    nonisolated(unsafe) private(set) var lines: [String] = []
-    nonisolated(unsafe) var token: String?
+    private(set) var lines: [String] = []
+    var token: String?
 
     func add(_ text: String) { lines += text.split(separator: "\n").map(String.init) }
   }

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Foundation
 
 /// Writes to standard output and standard error without a buffer.
@@ -6,14 +7,9 @@ enum Output {
   ///
   /// Each call writes immediately, so that a pipe shows an event when it occurs.
   static func write(_ text: String, to file: Int32 = STDOUT_FILENO) {
-    var bytes = Array((text + "\n").utf8)[...]
-    while !bytes.isEmpty {
-      let count = bytes.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
-      guard count >= 0 || errno == EINTR else {
-        perror("ContextDemo")
-        exit(EX_IOERR)
-      }
-      bytes = bytes.dropFirst(max(count, 0))
+    guard writeText(text + "\n", to: file) else {
+      perror("ContextDemo")
+      exit(EX_IOERR)
     }
   }
 }
