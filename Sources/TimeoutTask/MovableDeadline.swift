@@ -119,10 +119,9 @@ public nonisolated(nonsending) func withMovableTimeout<C: Clock, Return: ~Copyab
   operation: nonisolated(nonsending) (MovableDeadline<C>) async throws -> Return
 ) async throws -> Return {
   let start = clock.now
-  let end = timeout > .zero && !timeout.isForEver ? start.advanced(by: timeout) : start
+  let end = timeout.isForEver ? nil : timeout > .zero ? start.advanced(by: timeout) : start
   return try await runMovable(
-    until: timeout.isForEver ? nil : end, from: start, tolerance: tolerance, clock: clock,
-    name: name, operation)
+    until: end, from: start, tolerance: tolerance, clock: clock, name: name, operation)
 }
 
 /// Runs an operation and cancels it if it has not ended by a movable deadline of the
