@@ -4,7 +4,7 @@ import Foundation
 /// The outputs and the exit code of a process that has ended.
 package struct ChildProcess: Sendable {
   package var standardOutput: String
-  /// Empty, if the process did not write its errors apart.
+  /// Empty if the errors went to the standard output or to a file.
   package var standardError: String
   package var exitCode: Int32
 
@@ -108,10 +108,10 @@ package struct ChildProcess: Sendable {
   }
 }
 
-/// Calls the operation with a path for a file or folder, and removes what is there afterwards.
-package func withTemporaryPath<Result>(_ body: (String) async throws -> Result) async throws
-  -> Result
-{
+/// Calls `body` with a path at which nothing exists, and afterwards removes the file or folder there.
+package func withTemporaryPath<Result>(
+  _ body: (String) async throws -> Result
+) async throws -> Result {
   let path = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
   defer { try? FileManager.default.removeItem(atPath: path) }
   return try await body(path)

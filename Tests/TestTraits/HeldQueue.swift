@@ -1,6 +1,8 @@
 import Foundation
 
-/// A serial queue that a block of no test holds, so that a test's blocks on it count, and begin late.
+/// A serial queue that is occupied by a block of no test until `release()`.
+///
+/// Blocks that a test submits meanwhile are outstanding, but cannot begin.
 package struct HeldQueue: Sendable {
   private let end = DispatchSemaphore(value: 0)
 

@@ -6,8 +6,8 @@ public import Testing
 
 /// A difference between hook strategies, or between runtimes, that some tests depend on.
 ///
-/// The package cannot change what it stands for. This is the only list of such differences: `Docs/Platforms.md`
-/// quotes it, and `DocsTests` compares both with the tests that have the trait `unless`.
+/// The package cannot remove such a difference. This is the only list of them: `Docs/Platforms.md` quotes it, and
+/// `DocsTests` compares both with the tests that have the trait `unless`.
 public enum KnownDifference: String, CaseIterable, Sendable {
   // With each strategy but `spi`.
   case executorsCannotDelay =

@@ -53,7 +53,7 @@ public struct PrintedIssue: Equatable, Sendable {
 }
 
 extension String {
-  /// The report with the limit alone where a busy machine has made it state the time that has passed, too.
+  /// The text without the measured real time that a report adds on a busy machine. The limit stays.
   public var withoutMeasuredTime: String {
     replacing(/[\d.]+ seconds of real time \(the limit is ([\d.]+ seconds)\)/) {
       "\($0.1) of real time"
@@ -66,7 +66,7 @@ extension PrintedIssue: CustomStringConvertible {
 }
 
 extension SourceText {
-  /// The line at which something stands first after the beginning of a function.
+  /// The first line after the beginning of a function that contains one of the texts.
   public func line(of texts: [String], inFunction name: String) -> Int? {
     guard let start = lines.firstIndex(where: { $0.contains("func \(name)(") }) else { return nil }
     return lines[(start + 1)...].firstIndex { line in texts.contains { line.contains($0) } }.map {

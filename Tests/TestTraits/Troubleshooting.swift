@@ -29,7 +29,7 @@ public enum Troubleshooting {
     return Row(heading: String(parts[0]), text: String(parts[1]))
   }
 
-  /// Whether a text is what a heading quotes. Numbers may be others.
+  /// Whether a text matches a quote of a heading. Numbers may differ.
   public static func quote(_ quote: String, fits text: String) -> Bool {
     func unnumbered(_ text: some StringProtocol) -> String {
       String(text).replacing(/\d+(\.\d+)?/, with: "0")

@@ -132,16 +132,6 @@ import Testing
   }
 
   @Test func acceptsCustomDurations() async {
-    struct Beats: DurationProtocol, Hashable {
-      var count: Int
-      static let zero = Beats(count: 0)
-      static func + (a: Self, b: Self) -> Self { Beats(count: a.count + b.count) }
-      static func - (a: Self, b: Self) -> Self { Beats(count: a.count - b.count) }
-      static func / (a: Self, b: Int) -> Self { Beats(count: a.count / b) }
-      static func * (a: Self, b: Int) -> Self { Beats(count: a.count * b) }
-      static func / (a: Self, b: Self) -> Double { Double(a.count) / Double(b.count) }
-      static func < (a: Self, b: Self) -> Bool { a.count < b.count }
-    }
     let clock = TestClock<Beats>(now: .init(offset: Beats(count: 7)))
     let log = Log<Int>()
     Task {
