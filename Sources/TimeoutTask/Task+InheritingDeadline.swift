@@ -33,7 +33,9 @@ extension Task where Failure == any Error {
     @_inheritActorContext @_implicitSelfCapture
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) -> Task<Success, any Error> {
-    let deadlines = ActiveDeadline.current?.all ?? []
+    // The outermost deadline comes first.
+    let deadlines =
+      ActiveDeadline.current.map { sequence(first: $0, next: { $0.outer }).reversed() } ?? []
     // Only the new task uses the operation.
     nonisolated(unsafe) let operation = operation
     return startingIsolated(as: operation.isolation) { isolation in
@@ -42,19 +44,6 @@ extension Task where Failure == any Error {
         return try await reapply(deadlines.compactMap(\.onClock)[...]) { try await operation() }
       }
     }
-  }
-}
-
-extension ActiveDeadline {
-  /// This deadline and those around it, the outermost first.
-  fileprivate var all: [ActiveDeadline] {
-    var all: [ActiveDeadline] = []
-    var next: ActiveDeadline? = self
-    while let deadline = next {
-      all.append(deadline)
-      next = deadline.outer
-    }
-    return all.reversed()
   }
 }
 
