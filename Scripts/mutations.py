@@ -167,7 +167,7 @@ guarantee(
     "A sleep is resumed exactly once, and cancellation ends it immediately",
     "TestClockTests|SemanticsTests|SchedulerTests|SleepQueueTests",
     ("TestClock.newSleep", "try task.checkCancellation()", ""),
-    ("Scheduler.sleep", "self.cancel(sleep, on: virtualClock, at: &place)", "_ = sleep"),
+    ("Scheduler.sleep", "self.cancelSleep(at: &place, on: virtualClock)", "_ = sleep"),
     ("Scheduler.begin", "if place.isCancelled { return .cancelled }", ""),
     ("SleepQueue.cancel", "slots[Int(token.slot)].number == token.number, ", ""),
     ("Scheduler.cancelAllSleeps", "sleeper.cancel()", "_ = sleeper"),
@@ -177,7 +177,7 @@ guarantee(
     "TestClockTests|SemanticsTests|SchedulerTests|SleepRegistrationTests",
     ("VirtualClock.isFuture", "sleeps.isLater(deadline, than: now)",
      "!sleeps.isLater(now, than: deadline)"),
-    ("Scheduler.begin", "virtualClock.isAwaited ? .awaited : .suspended", ".suspended"),
+    ("Scheduler.begin", "guard virtualClock.isAwaited", "guard false"),
     ("VirtualClock.news", "for waiter in fulfilled { waiter.succeed() }", ""),
 )
 guarantee(

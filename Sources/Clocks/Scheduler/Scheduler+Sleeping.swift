@@ -9,7 +9,7 @@ extension Scheduler {
   private enum Beginning {
     case suspended
     /// As `suspended`, but listeners or waiters have to be notified of the sleep.
-    case awaited
+    case awaited(notify: () -> Void)
     case past
     case cancelled
   }
@@ -22,7 +22,7 @@ extension Scheduler {
     // Both closures use `place` only with the lock held.
     nonisolated(unsafe) var place = Place()
     try await withCancellableContinuation(
-      onCancel: { self.cancel(sleep, on: virtualClock, at: &place) },
+      onCancel: { self.cancelSleep(at: &place, on: virtualClock) },
       { self.begin(sleep, on: virtualClock, at: &place, $0) })
   }
 
@@ -34,7 +34,7 @@ extension Scheduler {
     guard let sleep = announced(sleep, on: virtualClock) else { return }
     nonisolated(unsafe) var place = Place()
     try await withCancellableContinuationOnNoActor(
-      onCancel: { self.cancel(sleep, on: virtualClock, at: &place) },
+      onCancel: { self.cancelSleep(at: &place, on: virtualClock) },
       { self.begin(sleep, on: virtualClock, at: &place, $0) })
   }
 
@@ -51,18 +51,19 @@ extension Scheduler {
     }
   }
 
-  private typealias Sleep = UnsafeContinuation<Void, any Error>
-
+  /// The sleep may end as soon as the lock is released. Then `place` may no longer be in memory.
   private func begin(
     _ sleep: ClockSleep, on virtualClock: VirtualClock, at place: inout Place,
-    _ continuation: Sleep
+    _ continuation: UnsafeContinuation<Void, any Error>
   ) {
     let task = UnownedTask(continuation)
     let name = task.isKnownToBeNameless ? nil : UnownedTask.currentName
     let beginning: Beginning = change { state in
       if place.isCancelled { return .cancelled }
       guard virtualClock.isFuture(sleep.deadline) else { return .past }
-      let details = sleep.details(of: task, now: virtualClock.now)
+      let details = SleepQueue.Details(
+        registered: virtualClock.now, task: task, taskID: sleep.taskID, clock: .test,
+        tolerance: sleep.tolerance)
       let token = virtualClock.sleeps.add(
         .continuation(continuation, isOwn: sleep.isOwn), until: sleep.deadline, name: name,
         details: details, as: sleep.number)
@@ -71,34 +72,21 @@ extension Scheduler {
         let deadline = virtualClock.custom == nil ? sleep.deadline : nil
         state.sleepBegan(token.number, of: sleep.taskID, until: deadline)
       }
-      return virtualClock.isAwaited ? .awaited : .suspended
+      guard virtualClock.isAwaited else { return .suspended }
+      return .awaited(
+        notify: virtualClock.news(
+          of: .init(
+            deadline: sleep.deadline, number: token.number, taskName: name, details: details)))
     }
     switch beginning {
     case .suspended: break
-    case .awaited: notify(of: sleep, on: virtualClock, place.sleep?.number, task, name)
+    case .awaited(let notify): notify()
     case .past: continuation.resume()
     case .cancelled: cancel(continuation, isOwn: sleep.isOwn)
     }
   }
 
-  @inline(never)
-  private func notify(
-    of sleep: ClockSleep, on virtualClock: VirtualClock, _ number: UInt64?, _ task: UnownedTask,
-    _ name: String?
-  ) {
-    guard let number else { return }
-    let notify = change { _ in
-      virtualClock.news(
-        of: SleepQueue.Pending(
-          deadline: sleep.deadline, number: number, taskName: name,
-          details: sleep.details(of: task, now: virtualClock.now)))
-    }
-    notify()
-  }
-
-  private func cancel(
-    _ sleep: ClockSleep, on virtualClock: VirtualClock, at place: inout Place
-  ) {
+  private func cancelSleep(at place: inout Place, on virtualClock: VirtualClock) {
     let sleeper: Sleeper? = change { state in
       guard let token = place.sleep else {
         place.isCancelled = true
@@ -121,11 +109,4 @@ struct ClockSleep {
   let isOwn: Bool
   /// The number of the sleep, if it was reserved before the task left its actor.
   var number: UInt64?
-
-  /// Returns what is noted about a sleep that begins `now`.
-  @_transparent
-  fileprivate func details(of task: UnownedTask, now: Duration) -> SleepQueue.Details {
-    SleepQueue.Details(
-      registered: now, task: task, taskID: taskID, clock: .test, tolerance: tolerance)
-  }
 }
