@@ -53,11 +53,11 @@ package struct RealTime: Comparable, Sendable {
 extension UInt64 {
   /// The instant `duration` later, in whole nanoseconds; a very long duration lasts forever.
   fileprivate func adding(_ duration: Duration) -> UInt64 {
+    // `components` traps beyond the range of an `Int64`.
+    guard self != .max, duration < .seconds(1_000_000_000) else { return .max }
+    guard duration > .zero else { return self }
     let (seconds, attoseconds) = duration.components
-    guard self != .max, seconds < 1_000_000_000 else { return .max }
-    guard seconds >= 0 else { return self }
-    let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-    return self + UInt64(Swift.max(0, nanoseconds))
+    return self + UInt64(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
   }
 }
 
@@ -94,7 +94,7 @@ extension Duration {
   package var seconds: Double {
     // Whole seconds are exact. `components` would trap where they do not fit into 64 bits.
     let (whole, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000_000_000_000)
-    return Double(whole) + Double(rest) / 1e18
+    return Double(whole) + Double(rest) * 1e-18
   }
 }
 

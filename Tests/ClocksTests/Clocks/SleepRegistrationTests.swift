@@ -157,6 +157,15 @@ import Testing
     task.cancel()
   }
 
+  /// The longest duration has more seconds than an `Int64` can count.
+  @Test func waitForSleepsTakesTheLongestTimeout() async throws {
+    let clock = TestClock()
+    let task = Task { try await clock.sleep(for: .seconds(1)) }
+    try await clock.waitForSleeps(timeout: Duration(attoseconds: .max))
+    #expect(clock.pendingSleeps.count == 1)
+    task.cancel()
+  }
+
   @Test(.blocksAThread) func waitForSleepsEndsAlthoughAJobDoesNot() async throws {
     let clock = TestClock()
     let mayEnd = DispatchSemaphore(value: 0)
