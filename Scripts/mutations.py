@@ -96,7 +96,7 @@ guarantee(
 guarantee(
     "Ready jobs run first in, first out, each on its executor, or as a chooser decides",
     "SchedulerStateTests|SeamTests|JobOrderTests",
-    ("SchedulerState.startJob", "mayStay, wanted == executor", "mayStay"),
+    ("SchedulerState.startJob", "mayStay && next.executor == executor", "mayStay"),
     ("SchedulerState.startJob", "makeReady(job)", ""),
     ("SchedulerState.startJob", "idleness.ready.remove(at: position)",
      "idleness.ready.remove(at: idleness.ready.count > 1 ? 1 : 0)"),

@@ -95,14 +95,8 @@ extension SchedulerState {
   }
 
   /// Lets a parked job go on. From then on its thread runs the test's jobs, and the current one no longer does.
-  mutating func resumeParked(at position: Int) -> Action {
-    let job = idleness.ready.remove(at: position)
-    if let chooser = order.chooser { chooser.jobBegins(job, at: position) }
-    let reason = runaway.jobBegins(of: job.taskID) ?? order.chooser?.newRunaway()
-    if let reason, let action = abort(reason, because: job) {
-      makeReady(job)
-      return action
-    }
+  @inline(never)
+  mutating func resume(_ job: ReadyJob) -> Action {
     guard let thread = scope?.parkedThreads.removeValue(forKey: job.taskID) else {
       preconditionFailure("A parked job has no thread.")
     }

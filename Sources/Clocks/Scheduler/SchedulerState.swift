@@ -167,11 +167,11 @@ struct SchedulerState: ~Copyable {
   private mutating func startJob(at position: Int, on executor: ExecutorKind, mayStay: Bool)
     -> Action
   {
-    if idleness.ready[position].isParked { return resumeParked(at: position) }
-    let wanted = idleness.ready[position].executor
-    guard mayStay, wanted == executor else {
+    let next = idleness.ready[position]
+    // A parked job has a thread of its own.
+    guard next.isParked || (mayStay && next.executor == executor) else {
       return idleness.ready.isWithheld(position)
-        ? startFirst(on: executor, mayStay: mayStay) : .move(to: wanted)
+        ? startFirst(on: executor, mayStay: mayStay) : .move(to: next.executor)
     }
     let job = idleness.ready.remove(at: position)
     if isObserved { order.chooser?.jobBegins(job, at: position) }
@@ -181,7 +181,7 @@ struct SchedulerState: ~Copyable {
       makeReady(job)
       return action
     }
-    return start(job)
+    return job.isParked ? resume(job) : start(job)
   }
 
   @inline(never)
