@@ -4,11 +4,11 @@
 struct Idleness: ~Copyable {
   /// What the scheduler's thread is doing. The scheduler requests a thread of the pool, or the main thread,
   /// when there is something to do.
-  enum Thread {
+  enum Thread: Equatable {
     /// There is no thread; or the thread decides what to do next, with the lock held.
     case none
     /// A thread was requested, and has not begun.
-    case requested
+    case requested(on: ExecutorKind)
     case acting
   }
 
@@ -22,7 +22,7 @@ struct Idleness: ~Copyable {
     get { ready.isMainTaken }
     set {
       (ready.isMainTaken, dispatchedBlocks.isMainTaken) = (newValue, newValue)
-      if newValue, isThreadRequested, isMainRequested { withdrawRequest() }
+      if newValue, thread == .requested(on: .main) { withdrawRequest() }
     }
   }
 
@@ -30,7 +30,6 @@ struct Idleness: ~Copyable {
   ///
   /// A thread is requested only when this is `none`, so a scheduler never has two threads that act.
   var thread = Thread.none
-  private var isMainRequested = false
   /// Counts the requests of the main thread that were withdrawn, and for which it has not come yet.
   private var withdrawnRequests = 0
   private(set) var isActingOnMain = false
@@ -132,8 +131,7 @@ struct Idleness: ~Copyable {
   }
 
   mutating func requestThread(on executor: ExecutorKind) {
-    thread = .requested
-    isMainRequested = executor == .main
+    thread = .requested(on: executor)
   }
 
   /// Lets another thread act although the main thread was requested.

@@ -14,7 +14,7 @@ import Testing
     #expect(idleness.isIdle == false)
     _ = idleness.ready.remove(at: 0)
     #expect(idleness.isIdle == true)
-    for thread in [Idleness.Thread.requested, .acting] {
+    for thread in [Idleness.Thread.requested(on: .pool), .acting] {
       idleness.thread = thread
       #expect(idleness.isIdle == false)
       #expect(idleness.mayStartJob == false)

@@ -154,13 +154,13 @@ import Testing
 
   @Test func aScopeThatWaitsForAThreadRunsOnlyIfItMakesProgress() {
     let scope = scope()
-    #expect(!scope.isRunning(on: .requested, progress: 0))
-    #expect(scope.isRunning(on: .requested, progress: 1))
-    #expect(!scope.isRunning(on: .requested, progress: 1))
+    #expect(!scope.isRunning(on: .requested(on: .pool), progress: 0))
+    #expect(scope.isRunning(on: .requested(on: .pool), progress: 1))
+    #expect(!scope.isRunning(on: .requested(on: .pool), progress: 1))
     #expect(scope.isRunning(on: .acting, progress: 1))
     #expect(!scope.isRunning(on: .none, progress: 2))
-    #expect(!scope.isRunning(on: .requested, progress: 2))
-    #expect(scope.isRunning(on: .requested, progress: 3))
+    #expect(!scope.isRunning(on: .requested(on: .pool), progress: 2))
+    #expect(scope.isRunning(on: .requested(on: .pool), progress: 3))
   }
 
   @Test func theFirstProblemIsReportedAndOnce() {
