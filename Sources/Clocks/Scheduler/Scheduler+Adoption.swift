@@ -112,7 +112,7 @@ extension Scheduler {
     let (left, test) = change { state in
       (state.liveTasks.unfinished.map(\.id), isOver ? [] : state.testLifetime.known)
     }
-    guard let test, !left.isEmpty else { return }
+    guard let test else { return }
     let tasks = left.filter { id in !test.contains { $0.id == id } }
     guard !tasks.isEmpty else { return }
     TaskOwnership.shared.leave(tasks) { test.allSatisfy(\.isOver) }
@@ -138,7 +138,7 @@ extension Scheduler {
   func admitCurrentTask(among users: ClockUsers? = nil) -> Bool {
     let context = ThreadContext.current
     guard let task = UnownedTask.currentID else { return false }
-    wakeIfProcessWide()
+    wakeIfProcessWide(for: task)
     if let context, context.pointee.owner === self {
       // The hooks register a task with its first job. A task that they have not seen was not suspended yet
       // (`Task.immediate`), or has only run in actor drains.
@@ -169,9 +169,9 @@ extension Scheduler {
     return true
   }
 
-  /// Makes a process-wide scheduler own all unowned tasks until the current task is over.
-  private func wakeIfProcessWide() {
-    guard isProcessWide, let task = UnownedTask.currentID else { return }
+  /// Makes a process-wide scheduler own all unowned tasks until `task`, the current one, is over.
+  private func wakeIfProcessWide(for task: UInt64) {
+    guard isProcessWide else { return }
     // Where it cannot be known whether a task is over, the scheduler stays awake.
     let user = RetainedTask.current
     let externallyStartedJobs = TaskOwnership.shared.wake(

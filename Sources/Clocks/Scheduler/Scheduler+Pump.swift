@@ -74,8 +74,6 @@ extension Scheduler {
     var jobs = 0
     /// The task that came to its end in the last job; 0 if none has.
     var ended: UInt64 = 0
-
-    init(executor: ExecutorKind) { self.executor = executor }
   }
 
   /// Performs an action, and returns whether the thread goes on.

@@ -47,9 +47,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     self.isProcessWide = isProcessWide
     parent = scope == nil ? nil : Scheduler.ofThread
     report = TestReport(at: origin, isTestKnown: isTestKnown, record: record)
-    if let scope { state.order = Order(chooser: chooser, slack: scope.options.slack) }
     super.init(isVirtual: scope != nil, isExplored: scope?.options.isExplored == true)
     guard let scope else { return }
+    state.order = Order(chooser: chooser, slack: scope.options.slack)
     // A weak reference to the scheduler would make each retain and release four times as expensive. So the
     // alarm, which rings rarely, searches for the scheduler.
     let alarmClock = ObjectIdentifier(scope.alarmClock)
