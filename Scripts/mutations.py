@@ -122,7 +122,7 @@ guarantee(
     "TwoClocksTests",
     ("IdleWaiters.append", "first.movedClock !== waiter.movedClock", "false"),
     ("IdleWaiters.firstInStep", "$0.distance < $1.distance", "$0.distance > $1.distance"),
-    ("IdleWaiters.takeSleeperInStep", "other.follow(advance.virtualClock.now - before", "other.follow(.zero"),
+    ("IdleWaiters.takeSleeperInStep", "other.follow(passed", "other.follow(.zero"),
     ("Advance.nextInstant", "deadline ?? $0", "$0"),
 )
 guarantee(

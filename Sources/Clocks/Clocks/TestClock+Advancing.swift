@@ -141,7 +141,7 @@ extension TestClock {
     recordFailure(
       ClockFailure.endlessRun(
         timeout: "\(timeout)", wakes: run.wakes,
-        passed: "\(now.offset - instant(run.start).offset)",
+        passed: "\(instant(run.start).duration(to: now))",
         pending: pendingSleeps.map(\.description)
       ).with(scheduler.dumpTasks()), at: callSite)
   }

@@ -139,8 +139,9 @@ extension IdleWaiters {
     }
     let before = advance.virtualClock.now
     let sleeper = waiter.takeSleeper(order, nanosecondsWithoutThread: nanosecondsWithoutThread)
+    let passed = saturatingDifference(advance.virtualClock.now, before)
     for other in advancesInStep where other !== advance {
-      other.follow(advance.virtualClock.now - before, nanosecondsWithoutThread)
+      other.follow(passed, nanosecondsWithoutThread)
     }
     return sleeper
   }

@@ -29,6 +29,18 @@ import Testing
     #expect(second.now == .seconds(6))
   }
 
+  /// The whole range is longer than the longest duration.
+  @Test func theyMoveInStepThroughTheWholeRange() async {
+    let ends = (Duration(attoseconds: .min), Duration(attoseconds: .max))
+    let first = TestClock(now: .init(offset: ends.0))
+    let second = TestClock(now: .init(offset: ends.0))
+    async let one: Void = first.advance(to: .init(offset: ends.1))
+    async let other: Void = second.advance(to: .init(offset: ends.1))
+    _ = await (one, other)
+    #expect(first.now.offset == ends.1)
+    #expect(second.now.offset == ends.1)
+  }
+
   @Test func aTaskThatWakesReadsTheSameTimeOnBoth() async {
     let task = Task { [first, second, log] in
       try await first.sleep(for: .seconds(3))
