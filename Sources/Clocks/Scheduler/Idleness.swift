@@ -154,6 +154,8 @@ struct Idleness: ~Copyable {
 
   /// Notes that a thread begins to act. Returns its number.
   mutating func threadBegins(on executor: ExecutorKind) -> Int {
+    // From here on, the request can no longer be withdrawn.
+    thread = .acting
     isActingOnMain = executor == .main
     return threadNumber
   }

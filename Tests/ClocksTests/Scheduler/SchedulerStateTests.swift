@@ -58,6 +58,21 @@ import Testing
     state.checkInvariants()
   }
 
+  @Test func aRequestIsNotWithdrawnWhenTheMainThreadHasCome() {
+    var state = SchedulerState()
+    state.jobIsReady(ReadyJob(of: 1, executor: .main), isFromOutside: false)
+    #expect(state.claimThread() == .main)
+    #expect(state.idleness.requestedThreadBegins(on: .main) == 0)
+    state.idleness.isMainTaken = true
+    #expect(state.claimThread() == nil)
+    #expect(state.steps(on: .main) == ["rest"])
+    state.idleness.isMainTaken = false
+    #expect(state.claimThread() == .main)
+    #expect(state.idleness.requestedThreadBegins(on: .main) == 0)
+    #expect(state.steps(on: .main) == ["run 1", "rest"])
+    state.checkInvariants()
+  }
+
   @Test func aRequestOfThePoolIsNotWithdrawn() {
     var state = SchedulerState()
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
