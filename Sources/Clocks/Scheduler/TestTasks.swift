@@ -9,8 +9,6 @@ struct LiveTasks: ~Copyable {
   /// The number of tasks above which the tasks that are over are removed.
   private var limit = 256
 
-  var count: Int { tasks.count }
-
   deinit { tasks.visitAll { _ = $0.takenOver } }
 
   @_transparent

@@ -35,7 +35,7 @@ import Testing
         for _ in 0..<1_000 { group.addTask { await Task.yield() } }
       }
     }
-    let left = clock.scheduler.change { $0.liveTasks.count }
+    let left = clock.scheduler.change { $0.liveTasks.all.count }
     #expect(left <= 256)
     #expect(clock.scheduler.tasks.count <= 2)
   }
@@ -44,7 +44,7 @@ import Testing
   @Test func ofImmediateTasksThatHaveEndedFewAreLeft() async {
     let clock = TestClock()
     for _ in 0..<1_000 { Task.immediate {} }
-    let left = clock.scheduler.change { $0.liveTasks.count }
+    let left = clock.scheduler.change { $0.liveTasks.all.count }
     #expect(left <= 256)
     #expect(clock.scheduler.tasks.count <= 1)
   }
@@ -59,7 +59,7 @@ import Testing
       #expect(scheduler == nil || scheduler === clock.scheduler)
       scheduler = clock.scheduler
     }
-    let left = scheduler?.change { $0.liveTasks.count }
+    let left = scheduler?.change { $0.liveTasks.all.count }
     #expect(left == 1)
   }
 
