@@ -4,7 +4,7 @@ import ClocksSupport
 ///
 /// Instants are distances from the origin, or the keys of such distances: see `CustomDurations`.
 ///
-/// A part of one scheduler's state: used within `Scheduler.change` only, so accesses are exclusive.
+/// A part of one scheduler's state: variables are used only with the scheduler's lock held, so accesses are exclusive.
 final class VirtualClock: Sendable {
   /// Receives each sleep that is registered. Called without the lock.
   typealias Listener = @Sendable (SleepQueue.Pending) -> Void
@@ -15,8 +15,10 @@ final class VirtualClock: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [SleepsWaiter] = [] {
     didSet { isAwaited = !waiters.isEmpty || !listeners.isEmpty }
   }
-  /// The listeners, by numbers that grow in order of arrival.
-  @exclusivity(unchecked) nonisolated(unsafe) private var listeners: [UInt64: Listener] = [:] {
+  /// The listeners, in order of arrival.
+  @exclusivity(unchecked) nonisolated(unsafe) private var listeners:
+    [(number: UInt64, notify: Listener)] = []
+  {
     didSet { isAwaited = !waiters.isEmpty || !listeners.isEmpty }
   }
   @exclusivity(unchecked) nonisolated(unsafe) private var lastListener: UInt64 = 0
@@ -53,8 +55,9 @@ final class VirtualClock: Sendable {
     custom?.sum(now, duration) ?? saturatingSum(now, duration)
   }
 
-  /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline. O(log n); with a
-  /// chooser O(n).
+  /// Takes the earliest sleep if it is due by `target`, and moves time to its deadline.
+  ///
+  /// O(log n); with a chooser, O(n + k²) with k sleeps among which it chooses.
   func popEarliest(dueBy target: Duration?, _ order: Order) -> Sleeper? {
     guard let deadline = sleeps.earliestDeadline else { return nil }
     if let target, sleeps.isLater(deadline, than: target) { return nil }
@@ -85,7 +88,7 @@ final class VirtualClock: Sendable {
     return sleeps.remove(number)
   }
 
-  /// Appends the sleeps that are due now, in wake order. O(n).
+  /// Appends the sleeps that are due now, in wake order. O(k²) with k such sleeps.
   func appendDueSleeps(to candidates: inout ScratchBuffer<Candidate>) {
     sleeps.appendCandidates(dueBy: now, to: &candidates)
   }
@@ -96,12 +99,14 @@ final class VirtualClock: Sendable {
   /// Adds a listener. Returns the number by which it is removed.
   func add(_ listener: @escaping Listener) -> UInt64 {
     lastListener += 1
-    listeners[lastListener] = listener
+    listeners.append((lastListener, listener))
     return lastListener
   }
 
   /// Removes a listener and returns it, so that the caller can release it without the lock.
-  func removeListener(_ number: UInt64) -> Listener? { listeners.removeValue(forKey: number) }
+  func removeListener(_ number: UInt64) -> Listener? {
+    listeners.firstIndex { $0.number == number }.map { listeners.remove(at: $0).notify }
+  }
 
   /// Adds a waiter for sleeps, unless enough are pending. Returns whether it was added.
   func add(_ waiter: SleepsWaiter) -> Bool {
@@ -124,16 +129,16 @@ final class VirtualClock: Sendable {
     return waiters.filter { $0.count <= count }
   }
 
-  /// Returns a function that tells of a sleep that was registered: it notifies listeners and ends waits.
+  /// Returns a function that notifies the listeners of a sleep that was registered, and ends fulfilled waits.
   ///
-  /// The caller calls it without a lock.
+  /// The caller calls the function without a lock.
   ///
   /// - Parameter sleep: The sleep; `nil` if the listeners are not notified.
   func news(of sleep: SleepQueue.Pending?) -> () -> Void {
-    let listeners = sleep == nil ? [] : listeners.sorted { $0.key < $1.key }
+    let listeners = sleep == nil ? [] : listeners
     let fulfilled = takeFulfilledWaiters()
     return {
-      if let sleep { for (_, listener) in listeners { listener(sleep) } }
+      if let sleep { for listener in listeners { listener.notify(sleep) } }
       for waiter in fulfilled { waiter.succeed() }
     }
   }
