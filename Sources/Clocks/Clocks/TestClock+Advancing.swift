@@ -157,7 +157,7 @@ extension TestClock {
     return advance
   }
 
-  /// Returns an advance by a duration; `nil` if the duration is negative, which is recorded, or if time has moved already.
+  /// Returns an advance by a duration; `nil` if the duration is negative, which is recorded, or if time has moved.
   ///
   /// Time moves immediately if nothing can run or wake before. If the caller is on an actor, this is not known: a task
   /// may wait there for the caller to be suspended.

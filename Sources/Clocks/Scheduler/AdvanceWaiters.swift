@@ -84,9 +84,9 @@ final class Advance: IdleWaiter {
   override var movedClock: VirtualClock? { virtualClock }
 }
 
-// Here advances of different clocks are under way together. Time passes equally fast on all clocks, so that their
+// Advances of different clocks may be under way together. Then time passes equally fast on all these clocks, so their
 // wakes come in the order in which they would come in real time. Each clock is moved by the oldest of its advances.
-// Clocks with custom durations cannot be compared: they are moved one after another.
+// The times of clocks with custom durations cannot be compared, so such clocks are moved one after another.
 extension Advance {
   fileprivate var canMoveInStep: Bool { virtualClock.custom == nil }
 

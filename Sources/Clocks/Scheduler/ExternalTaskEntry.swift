@@ -25,6 +25,7 @@ extension ExternalTasks {
     var mayHaveRun = false
     /// Whether the task has begun an `async let`. If so, the task is checked until it is over.
     var hasAsyncLets = false
+    /// The number of the task's jobs that run on user executors.
     var runs = 0
     /// Whether the task's job waits in virtual time, and holds its thread meanwhile.
     var isPaused = false

@@ -2,7 +2,7 @@ import ClocksSupport
 
 /// The tasks of a test that run, or may run, where the scheduler does not start their jobs.
 ///
-/// They run in an actor drain that works for another test, or on an executor that the user provides.
+/// They run in an actor drain that works for another test, or on a user executor.
 /// `ExternalTasks.Entry.become` says which changes of state are legal.
 struct ExternalTasks: ~Copyable {
   private let isPassedByAddress = PassedByAddress()
@@ -11,7 +11,9 @@ struct ExternalTasks: ~Copyable {
   private var awaitingAsyncLets: [UInt64] = []
   /// Whether the unverified tasks were checked after the last moment at which one could have become external.
   private var isVerified = true
+  /// The number of external tasks for whose return the test waits.
   private(set) var external = 0
+  /// The number of tasks for whose jobs on user executors the test waits.
   private(set) var running = 0
   private var stopped = 0
   /// Counts how often tasks became external or returned: while this stays the same, there is no progress.

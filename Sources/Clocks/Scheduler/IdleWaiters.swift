@@ -14,15 +14,15 @@ class IdleWaiter {
     case observe
   }
 
-  // Variables change within `Scheduler.change`, whose lock makes accesses exclusive, or before or after
-  // the wait.
+  // Variables are used with the scheduler's lock held, or before or after the wait, so accesses are exclusive.
 
   let kind: Kind
   let isOwn: Bool
   /// The task that waits. Set before the waiter is handed to the scheduler.
   @exclusivity(unchecked) var continuation: UnsafeContinuation<Void, Never>?
-  /// Why the test never becomes idle, so that the wait ended.
+  /// Why the wait was aborted; `nil` if it was not.
   @exclusivity(unchecked) var runaway: Runaway?
+  /// The task of the job at which the wait was aborted, if it is known.
   @exclusivity(unchecked) var culprit: RetainedTask?
   /// The next waiter in the same queue.
   @exclusivity(unchecked) fileprivate var next: IdleWaiter?
@@ -69,7 +69,7 @@ struct IdleWaiters: ~Copyable {
     }
   }
 
-  /// Removes a waiter that came first. O(1); O(n) with n observers.
+  /// Removes a waiter. O(1) if it is the oldest of its kind and no observer, else O(n).
   mutating func remove(_ waiter: IdleWaiter) {
     switch waiter.kind {
     case .settle: settles.remove(waiter)
@@ -108,7 +108,7 @@ struct IdleWaiters: ~Copyable {
   }
 }
 
-/// Waiters in order of arrival; removing the first is amortized O(1).
+/// Waiters in order of arrival: a linked list.
 struct WaiterQueue: ~Copyable {
   private(set) var first: IdleWaiter?
   /// Valid unless the queue is empty.

@@ -118,7 +118,9 @@ extension Scheduler {
     TaskOwnership.shared.leave(tasks) { test.allSatisfy(\.isOver) }
   }
 
-  /// Whether the scheduler has started the job that the current task runs, so that it owns the task.
+  /// Whether the current thread runs the current task's job for the scheduler, which therefore owns the task.
+  ///
+  /// The scheduler may also have adopted the task in this job, which was externally started.
   ///
   /// - Parameter id: The current task's id; 0 outside any task.
   @_transparent

@@ -37,7 +37,7 @@ extension Scheduler {
   func dumpTasks() -> TaskDump {
     // Read without the lock, because the first use of the probe creates tasks.
     let reader = TaskReader(CodeImages())
-    let asking = UnownedTask.current?.id
+    let asking = UnownedTask.currentID
     // The tasks are retained until they were read.
     let kept = tasks
     var (entries, running, sleeps, blocks) = change { state in
@@ -77,7 +77,7 @@ extension Scheduler {
   /// The most threads of blocks whose call stacks are read.
   private static let mostThreads = 8
 
-  /// The blocks that have begun, with the call stacks of their threads; and the other ones of each queue.
+  /// Returns the blocks that have begun, with the call stacks of their threads; and for each queue, how many have not.
   private static func work(
     _ blocks: [(queue: BlockQueue, mark: UInt?)], _ images: CodeImages
   ) -> [TaskDump.Work] {

@@ -22,7 +22,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// The scheduler of the test that the scope is a part of.
   let parent: Scheduler?
   let report: TestReport
-  /// Whether sleeps use `sleep(_:)`, and a woken task runs immediately if no other job can come first.
+  /// Whether short cuts are taken that change no result.
+  ///
+  /// Sleeps on no actor use `sleep(_:on:)`, a job may move time itself (`SchedulerState.moveTimeInJob`), and a woken
+  /// task runs immediately if no other job can come first.
   ///
   /// Only tests of this package change this, before a task sleeps.
   @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =

@@ -51,8 +51,8 @@ extension SchedulerState {
     runaway.testIsIdle()
   }
 
-  /// Moves a clock's time while a job runs, if the test is idle apart from that job and no sleep is due by then. Returns
-  /// whether it does.
+  /// Moves a clock's time while a job runs, if the test is idle apart from that job and no sleep is due by then.
+  /// Returns whether it does.
   ///
   /// Does so only so often in one job. Then the job has to end, so that other tests run and the watchdog sees progress.
   mutating func moveTimeInJob(of virtualClock: VirtualClock, by duration: Duration) -> Bool {
