@@ -177,11 +177,7 @@ extension TestClock {
     }
     let taskID = UnownedTask.currentID ?? 0
     let isOwn = admitCurrentTask(taskID, as: "TestClock.advance(by:)", at: callSite)
-    if !isOnActor, scheduler.usesFastWay, scheduler.isRunning(taskID),
-      scheduler.changeWithoutThread({ $0.moveTimeInJob(of: virtualClock, by: given) })
-    {
-      return nil
-    }
+    if !isOnActor, scheduler.movesTime(of: virtualClock, by: given, inJobOf: taskID) { return nil }
     return Advance(virtualClock, isOwn: isOwn, .duration(given))
   }
 
@@ -308,4 +304,17 @@ package enum FollowOutcome: Sendable {
   case cancelled
   /// A failure was recorded.
   case failed
+}
+
+extension Scheduler {
+  /// Moves a clock's time in a job of `task`, the current one, if nothing can run or wake before. Returns whether it
+  /// does.
+  ///
+  /// Not a part of `newAdvance`, where the closure would be generic, and would need metadata.
+  fileprivate func movesTime(
+    of virtualClock: VirtualClock, by duration: Duration, inJobOf task: UInt64
+  ) -> Bool {
+    guard usesFastWay, isRunning(task) else { return false }
+    return changeWithoutThread { $0.moveTimeInJob(of: virtualClock, by: duration) }
+  }
 }
