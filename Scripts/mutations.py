@@ -177,7 +177,7 @@ guarantee(
     "TestClockTests|SemanticsTests|SchedulerTests|SleepRegistrationTests",
     ("VirtualClock.isFuture", "sleeps.isLater(deadline, than: now)",
      "!sleeps.isLater(now, than: deadline)"),
-    ("Scheduler.begin", "guard virtualClock.isAwaited", "guard false"),
+    ("Scheduler.begin", "if virtualClock.isAwaited", "if false"),
     ("VirtualClock.news", "for waiter in fulfilled { waiter.succeed() }", ""),
 )
 guarantee(

@@ -8,8 +8,6 @@ extension Scheduler {
 
   private enum Beginning {
     case suspended
-    /// As `suspended`, but listeners or waiters have to be notified of the sleep.
-    case awaited(notify: () -> Void)
     case past
     case cancelled
   }
@@ -58,6 +56,8 @@ extension Scheduler {
   ) {
     let task = UnownedTask(continuation)
     let name = task.isKnownToBeNameless ? nil : UnownedTask.currentName
+    // Not a part of `Beginning`, which a debug build copies fast as long as it is trivial.
+    var notify: (() -> Void)?
     let beginning: Beginning = change { state in
       if place.isCancelled { return .cancelled }
       guard virtualClock.isFuture(sleep.deadline) else { return .past }
@@ -72,15 +72,15 @@ extension Scheduler {
         let deadline = virtualClock.custom == nil ? sleep.deadline : nil
         state.sleepBegan(token.number, of: sleep.taskID, until: deadline)
       }
-      guard virtualClock.isAwaited else { return .suspended }
-      return .awaited(
-        notify: virtualClock.news(
+      if virtualClock.isAwaited {
+        notify = virtualClock.news(
           of: .init(
-            deadline: sleep.deadline, number: token.number, taskName: name, details: details)))
+            deadline: sleep.deadline, number: token.number, taskName: name, details: details))
+      }
+      return .suspended
     }
     switch beginning {
-    case .suspended: break
-    case .awaited(let notify): notify()
+    case .suspended: notify?()
     case .past: continuation.resume()
     case .cancelled: cancel(continuation, isOwn: sleep.isOwn)
     }
