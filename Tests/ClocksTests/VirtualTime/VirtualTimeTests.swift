@@ -11,6 +11,18 @@ private final class Box<Value>: @unchecked Sendable {
   var value: Value?
 }
 
+/// Why a protocol: a direct use of a deprecated name is a warning.
+private protocol DeprecatedSleep {
+  static func sleep(_ duration: UInt64) async
+}
+
+extension Task: DeprecatedSleep where Success == Never, Failure == Never {}
+
+private func sleepWithoutCancellation(_ duration: UInt64) async {
+  let deprecated: any DeprecatedSleep.Type = Task<Never, Never>.self
+  await deprecated.sleep(duration)
+}
+
 /// A scope in which all time is virtual.
 @Suite struct VirtualTimeTests {
   @Test func timeJumpsWhenNothingCanRun() async throws {
@@ -149,6 +161,31 @@ private final class Box<Value>: @unchecked Sendable {
       #expect(log.all == [])
     }
     #expect(log.all == ["the sleep's job has run"])
+  }
+
+  /// The deprecated `Task.sleep(_:)` does not end when its task is cancelled.
+  @Test(arguments: ["before", "during", "never"])
+  func aSleepWithoutCancellationEndsAtItsDeadline(_ isCancelled: String) async throws {
+    try await withVirtualTime { time in
+      let sleeper = Task { await sleepWithoutCancellation(2_000_000_000) }
+      if isCancelled == "before" { sleeper.cancel() }
+      try await Task.sleep(for: .seconds(1))
+      if isCancelled == "during" { sleeper.cancel() }
+      await sleeper.value
+      #expect(time.now.offset == .seconds(2))
+    }
+  }
+
+  @Test func aSleepWithoutCancellationEndsWithItsScope() async throws {
+    let log = Log<Duration>()
+    try await withVirtualTime { time in
+      Task {
+        await sleepWithoutCancellation(10_000_000_000)
+        log.add(time.now.offset)
+      }
+      try await Task.sleep(for: .seconds(1))
+    }
+    #expect(log.all == [.seconds(1)])
   }
 
   /// Threads cancel sleeps at random moments.

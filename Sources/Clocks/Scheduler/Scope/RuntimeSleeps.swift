@@ -11,7 +11,7 @@ struct RuntimeSleeps: ~Copyable {
     case none
     /// The token may name a sleep that has ended; cancelling such a sleep has no effect.
     case sleeping(Token)
-    /// The task is ready, but its executor delays its job.
+    /// Cancelling the task does not end the sleep: an executor delays the task's job, or the task is in `Task.sleep(_:)`.
     case delayed(Token)
     /// The task was cancelled before it was suspended, and goes on. The runtime's job still has to run.
     case cancelledEarly(ReadyJob)
@@ -42,7 +42,8 @@ struct RuntimeSleeps: ~Copyable {
     return replace(id, by: .sleeping(sleep))
   }
 
-  /// Notes that an executor delays the job of a task. Returns the job of the task's previous sleep, as `begin` does.
+  /// Notes that a task goes on only when a job has run that is delayed. Returns the job of its previous sleep, as
+  /// `begin` does.
   mutating func beginDelay(_ delay: Token, of task: UInt64) -> ReadyJob? {
     replace(task, by: .delayed(delay))
   }

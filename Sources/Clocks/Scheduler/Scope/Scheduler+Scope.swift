@@ -128,6 +128,8 @@ extension Scheduler {
     let taskID = task.id
     // If the job is the task itself, an executor delays it; otherwise the job wakes the task.
     let isDelay = job.taskID == taskID
+    // The job of `Task.sleep(_:)` is no task: cancelling the sleeping task does not end such a sleep.
+    let endsOnlyByJob = isDelay || job.taskID == 0
     let name = !task.isKnownToBeNameless && task.isCurrent ? UnownedTask.currentName : nil
     let context = ThreadContext.current
     if context?.pointee.owner == nil {
@@ -149,7 +151,7 @@ extension Scheduler {
       let sleep = virtualClock.sleeps.add(
         .job(job), until: deadline, name: name, details: details)
       let over: ReadyJob?
-      if isDelay {
+      if endsOnlyByJob {
         state.idleness.externalTasks.mayHaveChanged()
         over = state.scope?.runtimeSleeps.beginDelay(sleep, of: taskID)
       } else {
