@@ -1,11 +1,20 @@
 import Clocks
 import ClocksTestKit
+import TestTraits
 import Testing
 
 private actor Box {
   var value = 0
   func get() -> Int { value }
   func set(_ value: Int) { self.value = value }
+}
+
+private func suspendsNothing(isolation: isolated (any Actor)? = #isolation) async {}
+
+@MainActor private func addTwo(to log: Log<String>) async {
+  log.add("1")
+  await suspendsNothing()
+  log.add("2")
 }
 
 /// Orders that programs rely on, which a search keeps.
@@ -15,6 +24,34 @@ private actor Box {
     let tasks = (0..<4).map { number in Task { @MainActor in order.append(number) } }
     for task in tasks { await task.value }
     #expect(order == [0, 1, 2, 3])
+  }
+
+  @Test func aHopDoesNotOvertakeATaskOfTheMainActor() async {
+    let order = Log<String>()
+    let task = Task { @MainActor in order.add("task") }
+    await MainActor.run { order.add("hop") }
+    await task.value
+    #expect(order.all == ["task", "hop"])
+  }
+
+  /// Whether a function suspends its caller on the main actor does not depend on what it could do.
+  @Test(arguments: [true, false])
+  func noJobComesBetweenWhereATaskIsNotSuspended(_ beginsOnMainActor: Bool) async {
+    let order = Log<String>()
+    let task =
+      beginsOnMainActor
+      ? Task { @MainActor in await addTwo(to: order) } : Task { await addTwo(to: order) }
+    let other = Task { @MainActor in order.add("other") }
+    _ = await (task.value, other.value)
+    #expect([["1", "2", "other"], ["other", "1", "2"]].contains(order.all), "\(order.all)")
+  }
+
+  /// The first task writes only after the second one has read, because both begin on the main actor in order.
+  @Test func tasksOfTheMainActorTakeTurnsAtEachHop() async {
+    let box = Box()
+    let tasks = (0..<2).map { _ in Task { @MainActor in await box.set(await box.get() + 1) } }
+    for task in tasks { await task.value }
+    #expect(await box.get() == 1)
   }
 
   private actor Journal {

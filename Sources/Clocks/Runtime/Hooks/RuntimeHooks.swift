@@ -38,8 +38,21 @@ enum RuntimeHooks {
   static func run(_ job: UnownedJob, on executor: ExecutorKind) {
     switch executor {
     case .pool: JobRuns.runKnown(job, on: genericExecutor)
-    case .main: JobRuns.runKnown(job, on: MainActor.sharedUnownedExecutor)
+    case .main:
+      if TaskOwnership.shared.isAnyExplored { return runExplored(job) }
+      JobRuns.runKnown(job, on: MainActor.sharedUnownedExecutor)
     }
+  }
+
+  /// Runs a job of the main actor while a test in this process is explored.
+  @inline(never)
+  private static func runExplored(_ job: UnownedJob) {
+    #if os(Linux) && canImport(Glibc)
+      if JobRuns.areSeen, taskID(of: job) != 0, TaskStatus(of: job).hasPreference {
+        return JobRuns.runOnMain(job, preferring: Hops.executor.asUnownedTaskExecutor())
+      }
+    #endif
+    JobRuns.runKnown(job, on: MainActor.sharedUnownedExecutor)
   }
 
   /// The runtime's value for "no particular executor".
