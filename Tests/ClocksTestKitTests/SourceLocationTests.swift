@@ -45,6 +45,46 @@ import Testing
     #expect(failures.map(\.line).allSatisfy { $0 == 7 })
   }
 
+  @Test func everyMoveOfAClockTakesASourceLocation() async throws {
+    let here = SourceLocation(
+      fileID: "Kit/Helper.swift", filePath: "/Kit/Helper.swift", line: 5, column: 3)
+    let sleeper = Task { while true { try await clock.sleep(for: .seconds(1)) } }
+    await clock.settle(sourceLocation: here)
+    let failures = try await failures {
+      await clock.advance(by: .seconds(-1), sourceLocation: here)
+      await clock.run(timeout: .zero, sourceLocation: here)
+    }
+    #expect(failures.map(\.line) == [5, 5])
+    let now = clock.now
+    #expect(await clock.advanceToNextSleep(sourceLocation: here) == now.advanced(by: .seconds(1)))
+    await clock.advance(to: now.advanced(by: .seconds(5)), sourceLocation: here)
+    #expect(clock.now == now.advanced(by: .seconds(5)))
+    await #expect(throws: SuspensionError.self) {
+      try await clock.checkSuspension(sourceLocation: here)
+    }
+    sleeper.cancel()
+  }
+
+  @Test(.virtualTime) func everyMoveOfAScopeTakesASourceLocation() async throws {
+    let here = SourceLocation(
+      fileID: "Kit/Helper.swift", filePath: "/Kit/Helper.swift", line: 6, column: 3)
+    let time = try VirtualTime.required
+    let failures = try await failures {
+      await time.advance(by: .seconds(-1), sourceLocation: here)
+      await time.advance(upTo: .seconds(-1), until: { true }, sourceLocation: here)
+      await time.eventually(within: .zero, sourceLocation: here) { false }
+      await time.never(within: .zero, sourceLocation: here) { true }
+    }
+    #expect(failures.map(\.line) == [6, 6, 6, 6])
+    let now = time.now
+    let sleeper = Task { try await Task.sleep(for: .seconds(1)) }
+    await time.settle(sourceLocation: here)
+    #expect(await time.advanceToNextSleep(sourceLocation: here) == now.advanced(by: .seconds(1)))
+    await time.advance(to: now.advanced(by: .seconds(5)), sourceLocation: here)
+    #expect(time.now == now.advanced(by: .seconds(5)))
+    try await sleeper.value
+  }
+
   @Test func aScopeTakesASourceLocation() async throws {
     let here = SourceLocation(
       fileID: "Kit/Helper.swift", filePath: "/Kit/Helper.swift", line: 9, column: 3)
