@@ -119,6 +119,15 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock, Identifiab
     token = Self.identity(of: clock) == nil ? Token() : nil
   }
 
+  /// Erases `clock`. O(1).
+  ///
+  /// Like the generic initializer, for a property `clock` in a file that imports Foundation: the C library has a
+  /// function of that name, so the compiler does not open the property.
+  @_disfavoredOverload
+  public init(_ clock: any Clock<Duration>) {
+    self.init(clock)
+  }
+
   /// The identity of the erased clock. O(1).
   ///
   /// With it, `Deadline.remaining(on:)` of TimeoutTask finds deadlines on an erased clock.
