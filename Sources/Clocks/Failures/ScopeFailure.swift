@@ -45,9 +45,9 @@ enum ScopeProblem: Sendable {
       return pending.isEmpty
         ? """
         withVirtualTime is stuck at \(now): for \(period) nothing could run, no sleep \
-        was pending, and its operation was not finished. Either tasks wait for each other (a \
-        deadlock), or they wait for work outside the scope: then put that into \
-        `time.holding { … }`. The operation has been cancelled.
+        was pending, and its operation was not finished. Its tasks wait for each other (a deadlock), or for a \
+        wake-up that was lost (a continuation or a stream that no code resumes or finishes), or for work \
+        outside the scope: put only the last into `time.holding { … }`. The operation has been cancelled.
         """
         : """
         withVirtualTime is stuck at \(now): for \(period) nothing could run, and \

@@ -16,8 +16,9 @@ enum Reports {
 
   static let stuck = """
     withVirtualTime is stuck at 0.0 seconds: for 0.2 seconds of real time nothing could run, no sleep was \
-    pending, and its operation was not finished. Either tasks wait for each other (a deadlock), or they wait \
-    for work outside the scope: then put that into `time.holding { … }`. The operation has been cancelled.
+    pending, and its operation was not finished. Its tasks wait for each other (a deadlock), or for a wake-up \
+    that was lost (a continuation or a stream that no code resumes or finishes), or for work outside the \
+    scope: put only the last into `time.holding { … }`. The operation has been cancelled.
     """
 
   static let blocked = """

@@ -434,8 +434,9 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
       failures.all.map(\.withoutDump) == [
         """
         withVirtualTime is stuck at 3.0 seconds: for 0.05 seconds of real time nothing could run, \
-        no sleep was pending, and its operation was not finished. Either tasks wait for each other \
-        (a deadlock), or they wait for work outside the scope: then put that into \
+        no sleep was pending, and its operation was not finished. Its tasks wait for each other \
+        (a deadlock), or for a wake-up that was lost (a continuation or a stream that no code resumes or \
+        finishes), or for work outside the scope: put only the last into \
         `time.holding { … }`. The operation has been cancelled.
         """
       ])
