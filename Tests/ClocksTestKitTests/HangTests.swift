@@ -78,7 +78,9 @@ import Testing
     test waits for it. A test's tasks run one at a time, so a job that blocks its thread (by a \
     semaphore, a lock, a synchronous wait) until another task has run waits forever: await the other task \
     instead. Or the job runs a loop that never suspends. `while true { try? await clock.sleep(…) }` becomes \
-    such a loop when its task is cancelled: write `try`. The test goes on without the job; if the test cannot end without it, \
+    such a loop when its task is cancelled: write `try`. In a scope, time stands still while jobs run, so a \
+    loop that waits for `Date()` or `ContinuousClock.now` must sleep. The test goes on without the job; if the \
+    test cannot end without it, \
     the other tests run on.
     It is 3.0 seconds. Pending sleeps: none
     """
@@ -87,8 +89,9 @@ import Testing
     withVirtualTime gave up at some time, because the test has run for more than 0.3 \
     seconds of real time. A loop \
     that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual time: end \
-    it, wait for less, or allow more with `runningLimit:`. The operation has been cancelled. Pending \
-    sleeps: some
+    it, wait for less, or allow more with `runningLimit:`. In a scope, time stands still while jobs run, so a \
+    loop that waits for `Date()` or `ContinuousClock.now` must sleep. The operation has been cancelled. \
+    Pending sleeps: some
     """
 
   private static let isOverdue = """

@@ -82,8 +82,8 @@ enum ScopeProblem: Sendable {
       return """
         withVirtualTime gave up at \(now), because the test has run for more than \(limit) of real \
         time. A loop that waits for what never comes, or a heartbeat that no task ends, goes on forever in \
-        virtual time: end it, wait for less, or allow more with `runningLimit:`. The operation has \
-        been cancelled. Pending sleeps:\
+        virtual time: end it, wait for less, or allow more with `runningLimit:`. \
+        \(Runaway.loopWithoutSleep) The operation has been cancelled. Pending sleeps:\
         \(pending.isEmpty ? " none" : "\n" + pending.listed)
         """
     case .runaway(.wakes(let count)):
@@ -130,14 +130,20 @@ enum Runaway: Sendable {
   /// The number of steps of an explored run, and the largest number in earlier runs; `nil` if none has ended.
   case steps(Int, most: Int?)
 
+  /// Said of a loop that waits for an instant without sleeping.
+  static let loopWithoutSleep = """
+    In a scope, time stands still while jobs run, so a loop that waits for `Date()` or `ContinuousClock.now` \
+    must sleep.
+    """
+
   var description: String {
     switch self {
     case .jobs(let count, let task):
       """
       \(count) jobs have run without time moving, the last one of \
       \(task == 0 ? "an actor's queue" : "task #\(task)"). A task that yields in an endless loop \
-      never becomes idle: let it sleep, or cancel it. If it was cancelled, its sleeps throw, and `try?` \
-      hides that: write `try`, or `while !Task.isCancelled`.
+      never becomes idle: let it sleep, or cancel it. \(Self.loopWithoutSleep) If it was cancelled, its \
+      sleeps throw, and `try?` hides that: write `try`, or `while !Task.isCancelled`.
       """
     case .wakes(let count):
       """

@@ -16,8 +16,9 @@ struct Blockage: Sendable {
       return """
         \(job) has held its thread for more than \(limit) of real time, and nothing else happens in the \
         test. Either the thread is blocked (by a semaphore, a lock, a synchronous wait), or it runs a loop that never \
-        suspends; virtual time does not move meanwhile. Await what it waits for. If it is real work that \
-        takes so long, allow more with CLOCKS_BLOCKED_AFTER.
+        suspends; virtual time does not move meanwhile, so in a scope a loop that waits for `Date()` or \
+        `ContinuousClock.now` must sleep. Await what it waits for. If it is real work that takes so long, allow \
+        more with CLOCKS_BLOCKED_AFTER.
 
         """
     }
@@ -28,7 +29,7 @@ struct Blockage: Sendable {
       for it\(ready). A test's tasks run one at a time, so a job that blocks its thread (by a \
       semaphore, a lock, a synchronous wait) until another task has run waits forever: await the other \
       task instead. Or the job runs a loop that never suspends. `while true { try? await clock.sleep(…) }` \
-      becomes such a loop when its task is cancelled: write `try`. \(ending)
+      becomes such a loop when its task is cancelled: write `try`. \(Runaway.loopWithoutSleep) \(ending)
 
       """
   }

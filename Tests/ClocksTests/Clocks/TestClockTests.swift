@@ -290,8 +290,9 @@ import Testing
         """
         TestClock.advance(by:) gave up at 0.0 seconds, because the test does not become idle: \
         1000 jobs have run without time moving, the last one of task #\(id). \
-        A task that yields in an endless loop never becomes idle: let it sleep, or cancel it. If it was \
-        cancelled, its sleeps throw, and `try?` hides that: write `try`, or `while !Task.isCancelled`.
+        A task that yields in an endless loop never becomes idle: let it sleep, or cancel it. In a scope, \
+        time stands still while jobs run, so a loop that waits for `Date()` or `ContinuousClock.now` must sleep. \
+        If it was cancelled, its sleeps throw, and `try?` hides that: write `try`, or `while !Task.isCancelled`.
         Pending sleeps: none
         """
       ])

@@ -47,7 +47,9 @@ import Testing
         withVirtualTime gave up at 0.0 seconds, because the test has run for more than 60.0 \
         seconds of real time. A \
         loop that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual \
-        time: end it, wait for less, or allow more with `runningLimit:`. The operation has been cancelled. \
+        time: end it, wait for less, or allow more with `runningLimit:`. In a scope, time stands still while \
+        jobs run, so a loop that waits for `Date()` or `ContinuousClock.now` must sleep. The operation has \
+        been cancelled. \
         Pending sleeps:\(isAsleep ? "\n  - " + lines[0] : " none")
         """)
   }

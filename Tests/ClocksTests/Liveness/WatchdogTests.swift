@@ -33,6 +33,9 @@ import Testing
       clock.scheduler.newBlockage(after: .zero) ?? clock.scheduler.newBlockage(after: .zero)
     #expect(alone != nil)
     #expect(alone?.waiting == nil)
+    #expect(
+      alone?.description(after: .zero).contains(
+        "in a scope a loop that waits for `Date()` or `ContinuousClock.now` must sleep.") == true)
     #expect(clock.scheduler.newBlockage(after: .zero) == nil)
     // This job was started externally, and now another one waits for it.
     let task = Task {}
