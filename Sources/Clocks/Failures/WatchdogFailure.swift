@@ -19,7 +19,6 @@ struct Blockage: Sendable {
         suspends; virtual time does not move meanwhile, so in a scope a loop that waits for `Date()` or \
         `ContinuousClock.now` must sleep. Await what it waits for. If it is real work that takes so long, allow \
         more with CLOCKS_BLOCKED_AFTER.
-
         """
     }
     let ready =
@@ -30,7 +29,6 @@ struct Blockage: Sendable {
       semaphore, a lock, a synchronous wait) until another task has run waits forever: await the other \
       task instead. Or the job runs a loop that never suspends. `while true { try? await clock.sleep(…) }` \
       becomes such a loop when its task is cancelled: write `try`. \(Runaway.loopWithoutSleep) \(ending)
-
       """
   }
 
@@ -71,7 +69,9 @@ struct Absence: Sendable {
 
   func description(after limit: Duration) -> String {
     let period = IdlePeriod(limit: limit, nanoseconds: nanoseconds)
-    return (tasks.isEmpty ? "" : ofTasks(for: period)) + (queues.isEmpty ? "" : ofWork(for: period))
+    let parts =
+      (tasks.isEmpty ? [] : [ofTasks(for: period)]) + (queues.isEmpty ? [] : [ofWork(for: period)])
+    return parts.joined(separator: "\n")
   }
 
   private func ofWork(for period: IdlePeriod) -> String {
@@ -82,7 +82,6 @@ struct Absence: Sendable {
       \(names). Either the queue is suspended, or it is busy for another test, or the work blocks its \
       thread. Work that waits for time to move never ends, because time waits for the work. Run work \
       that lasts as long as the test on a thread of its own. The test goes on without waiting for it.
-
       """
   }
 
@@ -94,7 +93,6 @@ struct Absence: Sendable {
       for another test, or a thread of the executor is blocked, or the executor runs its jobs only on \
       demand: then let it run them before the test awaits an advance. The test goes on without waiting for \
       \(tasks.count == 1 ? "it" : "them").
-
       """
   }
 }
@@ -116,7 +114,6 @@ struct Standstill: Sendable {
       Nothing has happened in the process for \(period), and the test is not over. Its tasks wait for \
       each other, or for a wake-up that was lost, such as a continuation that no code resumes. If it is real work \
       that takes so long, allow more with CLOCKS_BLOCKED_AFTER.
-
       """
       : """
       Nothing has happened in the test for \(period), tasks sleep on one of its clocks, and \

@@ -46,6 +46,21 @@ import Testing
     }
   }
 
+  /// The list of tasks follows after one empty line.
+  @Test func noReportEndsWithAnEmptyLine() {
+    let limit = Duration.seconds(30)
+    let reports = [
+      Blockage(task: 1, number: 1, waiting: nil).description(after: limit),
+      Blockage(task: 1, number: 1, waiting: 1).description(after: limit),
+      Absence(tasks: [1]).description(after: limit),
+      Absence(tasks: [1], queues: ["held"]).description(after: limit),
+      Standstill(sleeps: [], nanoseconds: 0).description(after: limit),
+      Standstill(sleeps: [{ ["a sleep"] }], nanoseconds: 0).description(after: limit),
+    ]
+    for text in reports { #expect(text.last != "\n", "\(text)") }
+    #expect(reports[3].contains("without waiting for it.\nThe test has waited for"))
+  }
+
   /// A busy machine, or another test that is busy, makes a scope's alarm ring more than once.
   @Test func aScopeMeasuresFromTheFirstAlarm() throws {
     let scope = ScopeState(Scope(ScopeOptions(stuckAfter: .seconds(5))))

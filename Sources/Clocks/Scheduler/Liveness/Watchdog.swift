@@ -54,7 +54,8 @@ enum Watchdog {
         goesOn(ParallelJob.reason)
       }
       if let blockage = scheduler.newBlockage(after: limit) {
-        report(blockage.description(after: limit) + scheduler.scopeDescription, of: scheduler) {
+        let description = blockage.description(after: limit)
+        report(scheduler.withScopeDescription(description), of: scheduler) {
           scheduler.abort(blockage)
         }
       }
@@ -69,7 +70,8 @@ enum Watchdog {
           scheduler.continueAfterAbsence()
         }
       } else if let absence = scheduler.newAbsence(after: limit, isAnyRunning: isAnyRunning) {
-        report(absence.description(after: limit) + scheduler.scopeDescription, of: scheduler) {
+        let description = absence.description(after: limit)
+        report(scheduler.withScopeDescription(description), of: scheduler) {
           scheduler.continueAfterAbsence()
         }
       }
@@ -247,6 +249,11 @@ extension Scheduler {
     guard TestLibraries.isTestProcess, isTestKnown else { return }
     change { $0.forgottenAdvances.noteRepetition() }
     report.runInTest { self.cancelAllSleeps() }
+  }
+
+  /// Returns `text`; in a scope, with the scope's time and its pending sleeps in lines below it.
+  func withScopeDescription(_ text: String) -> String {
+    scope == nil ? text : text + "\n" + scopeDescription
   }
 
   var scopeDescription: String {
