@@ -9,8 +9,19 @@ struct Blockage: Sendable {
   var isOnMain = false
   /// Whether the test is abandoned if it cannot end, so that the other tests run on.
   var isTestLeft = false
+  /// Whether a delayed block of the test, or a timer on a queue, waits for virtual time to move.
+  var hasDelayedBlock = false
 
   func description(after limit: Duration) -> String {
+    let text = cause(after: limit)
+    guard hasDelayedBlock else { return text }
+    return text + """
+
+      A delayed block is pending: it begins only when virtual time moves, and that waits for this job.
+      """
+  }
+
+  private func cause(after limit: Duration) -> String {
     let job = task == 0 ? "A job" : "A job of task #\(task)"
     guard let waiting else {
       return """

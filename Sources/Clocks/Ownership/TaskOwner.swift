@@ -166,15 +166,18 @@ struct OwnerRegistration {
 final class TimedCallback: Sendable {
   /// The name in lists of pending sleeps.
   let name: String
+  /// Whether the work is a block that the test has delayed, or a handler of its timer, on a queue.
+  let isDelayedBlock: Bool
   let begin: @Sendable () -> Void
   /// Starts the work in real time, because virtual time is over. The argument is the rest of the delay.
   let handBack: @Sendable (Duration) -> Void
 
   init(
-    _ name: String, begin: @escaping @Sendable () -> Void,
+    _ name: String, isDelayedBlock: Bool = false, begin: @escaping @Sendable () -> Void,
     handBack: @escaping @Sendable (Duration) -> Void
   ) {
     self.name = name
+    self.isDelayedBlock = isDelayedBlock
     self.begin = begin
     self.handBack = handBack
   }

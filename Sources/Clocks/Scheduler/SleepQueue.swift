@@ -149,6 +149,11 @@ struct SleepQueue: ~Copyable {
     return position < count ? remove(at: position) : nil
   }
 
+  /// Whether a delayed block of the test, or a timer on a queue, is pending. O(n).
+  var hasDelayedBlock: Bool {
+    (0..<count).contains { slots[Int(heap[$0].slot)].sleeper?.isDelayedBlock == true }
+  }
+
   /// The sleep with the earliest deadline. O(1).
   var first: Pending? { count > 0 ? pending(heap[0]) : nil }
 

@@ -162,6 +162,10 @@ enum Sleeper: Sendable {
   /// Runs the runtime's job that resumes the sleeping task.
   case job(ReadyJob)
   case work(TimedCallback)
+
+  var isDelayedBlock: Bool {
+    if case .work(let callback) = self { callback.isDelayedBlock } else { false }
+  }
 }
 
 /// A call of `waitForSleeps(atLeast:)`. The code that removes it from `VirtualClock.waiters` ends it, exactly once.

@@ -43,7 +43,23 @@ import Testing
       clock.scheduler.newBlockage(after: .zero) ?? clock.scheduler.newBlockage(after: .zero)
     #expect(awaited?.waiting == 1)
     #expect(clock.scheduler.newBlockage(after: .zero) == nil)
+    #expect(awaited?.hasDelayedBlock == false)
     await task.value
+  }
+
+  /// The block waits for time, time for the job, and the job perhaps for the block.
+  @Test func aDelayedBlockIsNamed() async throws {
+    try await withVirtualTime { time in
+      DispatchQueue(label: "later").asyncAfter(deadline: .now() + 1) {}
+      let found =
+        time.scheduler.newBlockage(after: .zero) ?? time.scheduler.newBlockage(after: .zero)
+      #expect(
+        found?.description(after: .zero).hasSuffix(
+          """
+
+          A delayed block is pending: it begins only when virtual time moves, and that waits for this job.
+          """) == true)
+    }
   }
 }
 

@@ -149,7 +149,8 @@ import ClocksSupport
       guard let next, let delay = DispatchTimes.delay(until: next, for: owner) else { return }
       guard delay > .zero else { return fire() }
       let work = TimedCallback(
-        "timer on queue \"\(queue.label)\"", begin: { [weak self] in self?.timeHasCome() },
+        "timer on queue \"\(queue.label)\"", isDelayedBlock: true,
+        begin: { [weak self] in self?.timeHasCome() },
         handBack: { [weak self] delay in
           guard let self else { return }
           // A source that is over may have been freed.

@@ -127,7 +127,7 @@ enum Watchdog {
 
 // Each function named `new…` returns a finding once.
 extension Scheduler {
-  /// Returns the job that has held its thread for longer than `limit`. O(1).
+  /// Returns the job that has held its thread for longer than `limit`. O(1); O(pending sleeps) if there is one.
   func newBlockage(after limit: Duration) -> Blockage? {
     change { state in
       let waiting = state.idleness.ready.count
@@ -137,13 +137,16 @@ extension Scheduler {
       if let found {
         return Blockage(
           task: found.task, number: found.number, waiting: waiting,
-          isOnMain: state.idleness.isRunningOnMain, isTestLeft: scope?.isLeft != nil)
+          isOnMain: state.idleness.isRunningOnMain, isTestLeft: scope?.isLeft != nil,
+          hasDelayedBlock: scope?.virtualClock.sleeps.hasDelayedBlock == true)
       }
       // The process-wide owner also counts jobs that are no part of the test.
       guard !othersWait, !isProcessWide || state.activity.running != nil else { return nil }
       let limit = state.scope?.scope.options.isExplored == true ? min(limit, .seconds(10)) : limit
       return state.activity.findLoneJob(after: limit, state.idleness).map {
-        Blockage(task: $0.task, number: $0.number, waiting: nil)
+        Blockage(
+          task: $0.task, number: $0.number, waiting: nil,
+          hasDelayedBlock: scope?.virtualClock.sleeps.hasDelayedBlock == true)
       }
     }
   }
