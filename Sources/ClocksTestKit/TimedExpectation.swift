@@ -249,11 +249,14 @@ func clockToMove(
   _ clock: TestClock<Duration>?, for name: String, _ comment: Comment? = nil, at callSite: CallSite
 ) -> TestClock<Duration>? {
   if let clock = clock ?? VirtualTime.current?.clock { return clock }
+  // For example, `wait(within:on: clock)` for `TimedExpectation.wait(within:)`.
+  let call = name.split(separator: ".").last?.dropLast() ?? ""
   recordFailure(
     """
     \(name) expects to be called in a scope of virtual time, or to be given a clock.\
-    \(comment.map { "\n\($0.rawValue)" } ?? "")
-    Write @Test(.virtualTime), run the test in withVirtualTime { … }, or pass on: clock.
+    \(comment.map { " The expectation \"\($0.rawValue)\" has neither." } ?? "")
+    Write @Test(.virtualTime), run the test in withVirtualTime { … }, or write \
+    `\(call)\(call.hasSuffix("on:") ? "" : "on:") clock)`.
     """, at: callSite)
   return nil
 }

@@ -159,9 +159,9 @@ import Testing
       failures.map(\.text) == [
         """
         confirmation(within:) expects to be called in a scope of virtual time, or to be given a \
-        clock.
-        ticks
-        Write @Test(.virtualTime), run the test in withVirtualTime { … }, or pass on: clock.
+        clock. The expectation "ticks" has neither.
+        Write @Test(.virtualTime), run the test in withVirtualTime { … }, or write \
+        `confirmation(within:on: clock)`.
         """
       ])
   }

@@ -292,9 +292,9 @@ import Testing
         Failure(
           text: """
             TimedExpectation.wait(within:) expects to be called in a scope of virtual time, or to \
-            be given a clock.
-            answer
-            Write @Test(.virtualTime), run the test in withVirtualTime { … }, or pass on: clock.
+            be given a clock. The expectation "answer" has neither.
+            Write @Test(.virtualTime), run the test in withVirtualTime { … }, or write \
+            `wait(within:on: clock)`.
             """, line: line)
       ])
   }

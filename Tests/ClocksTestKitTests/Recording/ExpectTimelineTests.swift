@@ -197,7 +197,8 @@ import Testing
         """
         expectTimeline(of:_:every:) expects to be called in a scope of virtual time, or to be given a \
         clock.
-        Write @Test(.virtualTime), run the test in withVirtualTime { … }, or pass on: clock.
+        Write @Test(.virtualTime), run the test in withVirtualTime { … }, or write \
+        `expectTimeline(of:_:every:on: clock)`.
         """
       ])
   }

@@ -166,7 +166,8 @@ import Testing
       found.map(\.text) == [
         """
         Probe(_:on:) expects to be called in a scope of virtual time, or to be given a clock.
-        Write @Test(.virtualTime), run the test in withVirtualTime { … }, or pass on: clock.
+        Write @Test(.virtualTime), run the test in withVirtualTime { … }, or write \
+        `Probe(_:on: clock)`.
         """
       ])
   }
