@@ -116,7 +116,9 @@ struct Standstill: Sendable {
   var nanoseconds: UInt64
 
   /// Added to the description if the test is known, and can end.
-  static let sleepsEnd = "They throw a CancellationError now, so that the test can end."
+  static let sleepsEnd = """
+    They throw a CancellationError now, so that the test can end. A CancellationError that follows comes from this.
+    """
 
   func description(after limit: Duration) -> String {
     let period = IdlePeriod(limit: limit, nanoseconds: nanoseconds)

@@ -30,7 +30,9 @@ import XCTest
       """,
       "  - until 3.0 seconds, since 0.0 seconds, task \"first\" (#",
       "  - until 7.0 seconds, since 2.0 seconds, task #",
-      "They throw a CancellationError now, so that the test can end.",
+      """
+      They throw a CancellationError now, so that the test can end. A CancellationError that follows comes from this.
+      """,
       "with 1 issue",
     ]
     for text in expected { #expect(output.contains(text), "\(output)") }
