@@ -64,6 +64,21 @@ import XCTest
     #expect(Date(timeIntervalSinceNow: 1).timeIntervalSince(start.0) == 3601)
   }
 
+  /// The thread is no part of the test, so it may read earlier instants than the test has read.
+  @Test(.virtualTime) func threadsReadRealTime() async throws {
+    try await Task.sleep(for: .seconds(3_600_000))
+    let (instant, date) = (ContinuousClock.now, Date())
+    let time = try VirtualTime.required
+    let areEarlier = await time.holding {
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+          continuation.resume(returning: ContinuousClock.now < instant && Date() < date)
+        }
+      }
+    }
+    #expect(areEarlier)
+  }
+
   @Test(.virtualTime) func theUptimeIsVirtual() async throws {
     let start = ProcessInfo.processInfo.systemUptime
     try await Task.sleep(for: .seconds(360_000))
