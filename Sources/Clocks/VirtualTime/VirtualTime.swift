@@ -187,8 +187,10 @@ public struct NoVirtualTimeError: Error, Hashable, Sendable, CustomStringConvert
   public var description: String {
     """
     There is no scope of virtual time here. Give the test the trait, @Test(.virtualTime), or run the code \
-    in withVirtualTime { … }. In a test with the trait, this means that the code runs on a thread, and in \
-    no task of the test: get the scope in the test, and pass it on.
+    in withVirtualTime { … }.
+
+    In a test with the trait, this means that the code runs on a thread, and in no task of the test: get the \
+    scope in the test, and pass it on.
     """
   }
 }
