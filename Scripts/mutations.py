@@ -136,7 +136,7 @@ guarantee(
 guarantee(
     "A sleep is resumed exactly once, and cancellation ends it immediately",
     "TestClockTests|SemanticsTests|SchedulerTests|SleepQueueTests",
-    ("Scheduler.begin", "if place.isCancelled { return .cancelled }", ""),
+    ("Scheduler.begin", "if place.pointee.isCancelled { return .cancelled }", ""),
     ("Scheduler.cancelAllSleeps", "sleeper.cancel()", "_ = sleeper"),
 )
 guarantee(

@@ -51,15 +51,16 @@ extension Scheduler {
 
   /// The sleep may end as soon as the lock is released. Then `place` may no longer be in memory.
   private func begin(
-    _ sleep: ClockSleep, on virtualClock: VirtualClock, at place: inout Place,
+    _ sleep: ClockSleep, on virtualClock: VirtualClock, at place: UnsafeMutablePointer<Place>,
     _ continuation: UnsafeContinuation<Void, any Error>
   ) {
+    assumeUsedElsewhere(place)
     let task = UnownedTask(continuation)
     let name = task.isKnownToBeNameless ? nil : UnownedTask.currentName
     // Not a part of `Beginning`, which a debug build copies fast as long as it is trivial.
     var notify: (() -> Void)?
     let beginning: Beginning = change { state in
-      if place.isCancelled { return .cancelled }
+      if place.pointee.isCancelled { return .cancelled }
       guard virtualClock.isFuture(sleep.deadline) else { return .past }
       let details = SleepQueue.Details(
         registered: virtualClock.now, task: task, taskID: sleep.taskID, clock: .test,
@@ -67,7 +68,7 @@ extension Scheduler {
       let token = virtualClock.sleeps.add(
         .continuation(continuation, isOwn: sleep.isOwn), until: sleep.deadline, name: name,
         details: details, as: sleep.number)
-      place.sleep = token
+      place.pointee.sleep = token
       if state.isObserved {
         let deadline = virtualClock.custom == nil ? sleep.deadline : nil
         state.sleepBegan(token.number, of: sleep.taskID, until: deadline)
@@ -86,10 +87,10 @@ extension Scheduler {
     }
   }
 
-  private func cancelSleep(at place: inout Place, on virtualClock: VirtualClock) {
+  private func cancelSleep(at place: UnsafeMutablePointer<Place>, on virtualClock: VirtualClock) {
     let sleeper: Sleeper? = change { state in
-      guard let token = place.sleep else {
-        place.isCancelled = true
+      guard let token = place.pointee.sleep else {
+        place.pointee.isCancelled = true
         return nil
       }
       guard let sleeper = virtualClock.sleeps.cancel(token) else { return nil }
@@ -100,6 +101,12 @@ extension Scheduler {
     cancel(continuation, isOwn: isOwn)
   }
 }
+
+/// Makes the optimizer assume that all other code may use the memory.
+///
+/// It does not see that the cancellation handler reads what `begin` writes, and would leave the write out.
+@inline(never) @_optimize(none)
+private func assumeUsedElsewhere(_ memory: UnsafeMutableRawPointer) {}
 
 /// A call of `sleep(until:tolerance:)`, with keys for custom durations.
 struct ClockSleep {
