@@ -101,7 +101,9 @@ import Testing
   @Test(.timeLimit(.minutes(10)), arguments: [true, false])
   func theEndOfAHoldSetsAnAlarm(isUnlimited: Bool) async {
     let scheduler = Scheduler(Scope(ScopeOptions()), origin: .here())
-    scheduler.change { $0.beginBody() }
+    // No task is created while the lock is held.
+    let body = UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle
+    scheduler.change { $0.scope?.body.begin(body) }
     scheduler.beginHold(isUnlimited: isUnlimited)
     scheduler.endHold(isUnlimited: isUnlimited)
     while scheduler.change({ $0.scope?.pace.alarm == nil }) { await Task.yield() }
