@@ -1,11 +1,11 @@
 // Overloads for a clock whose type is not known.
 //
-// Swift opens an `any Clock<Duration>` that is passed to a generic function, unless its name is overloaded. In a file that
-// imports Foundation or the C library, the name of a property `clock` is: there is a function `clock()`.
+// Swift opens an `any Clock<Duration>` that is passed to a generic function, unless its name is overloaded. In a file
+// that imports Foundation or the C library, the name of a property `clock` is: there is a function `clock()`.
 //
-// These functions are disfavored, so that all other calls select the generic functions, as those do that stand here. They
-// are not in the documentation, because links to the generic functions would be ambiguous. None has the label `body:`,
-// because a trailing closure would fit it, too.
+// These functions are disfavored, so all other calls select the generic functions, and so do the calls in this file.
+// They are not in the documentation, because links to the generic functions would be ambiguous. None has the label
+// `body:`, because a trailing closure would fit it, too.
 
 /// Runs an operation and cancels it if it has not ended within a duration from now.
 ///

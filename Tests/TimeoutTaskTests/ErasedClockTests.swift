@@ -5,8 +5,8 @@ import TimeoutTask
 
 /// Calls with a property `clock` of the type `any Clock<Duration>`, in a file that imports Foundation.
 ///
-/// The C library has a function of that name, so the compiler does not pass the property to a generic function. Each test
-/// also tests that its calls compile.
+/// The C library has a function of that name, so the compiler does not pass the property to a generic function. Each
+/// test also tests that its calls compile.
 @Suite struct ErasedClockTests {
   let testClock = TestClock()
   private var player: Player { Player(clock: testClock) }

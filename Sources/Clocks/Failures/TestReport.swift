@@ -86,9 +86,10 @@ final class TestContext: Sendable {
 /// Makes the running test fail at the caller's line, and returns.
 ///
 /// This module imports no test library: it works with each of them, and in programs that run no tests. `TestLibraries`
-/// finds the library that runs; without one, a line `file:line: error: message` goes to standard error. Where no library
-/// is known to run, the failure goes to all loaded libraries and to standard error: better reported twice than lost. If
-/// the running library cannot take the failure, the process ends with code 1, because otherwise the test would pass.
+/// finds the library that runs; without one, a line `file:line: error: message` goes to standard error. Where no
+/// library is known to run, the failure goes to all loaded libraries and to standard error: better reported twice than
+/// lost. If the running library cannot take the failure, the process ends with code 1, because otherwise the test would
+/// pass.
 package func recordFailure(_ message: String, at callSite: CallSite) {
   let message = message.withCapabilityNote
   let delivery = TestLibraries.deliver(message, at: callSite)

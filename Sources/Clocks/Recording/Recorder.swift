@@ -38,7 +38,7 @@ final class Recorder: Sendable {
     context = RecordingContext(start: start)
   }
 
-  // There is no `deinit` that delivers: the thread that frees a recorder may hold a scheduler's lock.
+  // A `deinit` cannot deliver: the thread that frees a recorder may hold a scheduler's lock.
 
   /// Passes the recording to its receiver, once.
   func deliver() { takeDelivery()?(timeline) }

@@ -37,7 +37,7 @@ protocol Chooser: AnyObject, Sendable {
   /// The longest time before its deadline at which a sleep may wake although a job is ready; `nil` if it may not.
   func stallLimit(of sleep: UInt64, task: UInt64) -> Duration?
 
-  /// Returns for how long time passes before a ready job begins, as if another job took so long; `nil` if it begins now.
+  /// Returns for how long time passes before a ready job begins, as if another job took so long; `nil` for no time.
   func stall(before position: Int) -> Duration?
 
   /// Whether `stallLimit` or `stall` may return a duration. If not, they are not called.

@@ -34,7 +34,7 @@ private func suspendsNothing(isolation: isolated (any Actor)? = #isolation) asyn
     #expect(order.all == ["task", "hop"])
   }
 
-  /// Whether a function suspends its caller on the main actor does not depend on what it could do.
+  /// A call that could suspend a task on the main actor, and does not, lets no other job run there.
   @Test(arguments: [true, false])
   func noJobComesBetweenWhereATaskIsNotSuspended(_ beginsOnMainActor: Bool) async {
     let order = Log<String>()

@@ -54,7 +54,7 @@ final class UnownedJobs: @unchecked Sendable {
 
   /// Runs `body` once each unowned job that now runs, or waits for a thread, has ended.
   ///
-  /// Does not wait for a job that a thread runs directly after another one, without its having been in `waiting`.
+  /// Does not wait for a job that a thread runs directly after another one: such a job never waits for a thread.
   static func afterPresentJobs(_ body: @escaping @Sendable () -> Void) {
     let ends = CountedEnds(count: highestPriority + 2, body)
     for jobs in ofPool { jobs.wait(for: ends) }

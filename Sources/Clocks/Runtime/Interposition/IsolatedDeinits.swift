@@ -1,8 +1,8 @@
 #if os(Linux) && canImport(Glibc)
   /// The isolated deinits of objects that a test releases.
   ///
-  /// If the actor of such a deinit is busy, or has a custom executor, the runtime enqueues a job there that belongs to no
-  /// task. The test waits for it as for a block on a dispatch queue.
+  /// If the actor of such a deinit is busy, or has a custom executor, the runtime enqueues a job there that belongs to
+  /// no task. The test waits for it as for a block on a dispatch queue.
   enum IsolatedDeinits {
     private typealias Deinit = @convention(thin) (UnsafeMutableRawPointer) -> Void
     private typealias DeinitOnExecutor =

@@ -264,10 +264,11 @@ enum JobRuns {
       return entries
     }
 
-    /// Runs a job of the main actor whose task has the preference by which hops are seen.
+    /// Runs a job of the main actor whose task prefers `executor`, by which hops are seen.
     ///
-    /// Without the executor, the runtime would take each further switch to the main actor for a hop, and jobs that were
-    /// enqueued later could run first.
+    /// The runtime compares the preference with the executor of the running job. Without `executor`, it would take each
+    /// further switch to the main actor for a hop, and jobs that were enqueued later could run first. For a task with
+    /// another preference, nothing changes: both values differ from it.
     static func runOnMain(_ job: UnownedJob, preferring executor: UnownedTaskExecutor) {
       runJobOnBoth.original(job, MainActor.sharedUnownedExecutor, executor)
     }

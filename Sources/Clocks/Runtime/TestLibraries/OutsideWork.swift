@@ -5,7 +5,7 @@ import Synchronization
 enum OutsideWork {
   /// Counts threads, apart from the main thread, those of Dispatch and those on which XCTest waits.
   ///
-  /// Also counts blocks that wait for a run loop, and, without an end, sources of Dispatch and its uses of files.
+  /// Also counts blocks that wait for a run loop. Sources of Dispatch, and its uses of files, count forever.
   private static let count = Atomic(0)
   static func begins() { count.add(1, ordering: .relaxed) }
   static func ends() { count.subtract(1, ordering: .relaxed) }

@@ -15,7 +15,7 @@ extension ThreadWaits {
     }
     let now = owner.virtualNow
     var deadline = saturatingSum(now, .seconds(max(0, min(seconds, 1e12))))
-    // A run by a callback within a slice, for as short a time, is no slice.
+    // A callback within a slice may run the run loop for as short a time. That run is no slice.
     let isSlice = seconds < 0.101 && deadlines.last?.uses == uses - 1
     if isSlice, let wait = deadlines.last { deadline = wait.end }
     // XCTest waits for an async method for an unlimited time.

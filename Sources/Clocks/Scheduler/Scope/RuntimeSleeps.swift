@@ -11,7 +11,7 @@ struct RuntimeSleeps: ~Copyable {
     case none
     /// The token may name a sleep that has ended; cancelling such a sleep has no effect.
     case sleeping(Token)
-    /// Cancelling the task does not end the sleep: an executor delays the task's job, or the task is in `Task.sleep(_:)`.
+    /// An executor delays the task's job, or the task is in `Task.sleep(_:)`. Cancelling the task does not end that.
     case delayed(Token)
     /// The task was cancelled before it was suspended, and goes on. The runtime's job still has to run.
     case cancelledEarly(ReadyJob)
@@ -42,8 +42,7 @@ struct RuntimeSleeps: ~Copyable {
     return replace(id, by: .sleeping(sleep))
   }
 
-  /// Notes that a task goes on only when a job has run that is delayed. Returns the job of its previous sleep, as
-  /// `begin` does.
+  /// Notes that a task goes on only when a delayed job has run. Returns the job of its previous sleep, as `begin` does.
   mutating func beginDelay(_ delay: Token, of task: UInt64) -> ReadyJob? {
     replace(task, by: .delayed(delay))
   }
