@@ -392,6 +392,13 @@ guarantee(
     ("EverywhereSettings.plan", "guard seed != 0 else", "guard replay != nil else"),
 )
 guarantee(
+    "Jobs of the main actor and blocks of the main queue run in the order in which they were enqueued",
+    "MainQueueOrderTests|MainActorAndMainQueueTests",
+    ("MainQueueOrder.blockIsReady", "begunJobs + jobs", "begunJobs"),
+    ("Idleness.changeMainQueueOrder", "mainQueueOrder.areBlocksAhead", "false"),
+    ("Watchdog.check", "scheduler.submitMainBlocksIfHeld()", ""),
+)
+guarantee(
     "Time stands still while a thread that the test has started or a block runs, and moves while it sleeps",
     "PlainSuiteTests|ProgressTrackerTests",
     ("DispatchedBlocks.countAgain", "return block.thread != nil || !isStopped(number, block, summaries)", "return true"),

@@ -13,15 +13,19 @@ struct JobQueue: ~Copyable {
   /// The number of jobs that are the rests of running jobs.
   private(set) var parked = 0
   /// The number of jobs for the main thread that are not parked.
-  private var onMain = 0
+  private(set) var onMain = 0
 
-  /// Whether a paused or parallel job holds the main thread. Then the jobs for that thread are withheld.
-  var isMainTaken = false
+  /// Whether a paused or parallel job holds the main thread.
+  var isMainTaken = false { didSet { withholdsMain = isMainTaken || areBlocksAhead } }
+  /// Whether blocks come first that were submitted to the main queue.
+  var areBlocksAhead = false { didSet { withholdsMain = isMainTaken || areBlocksAhead } }
+  /// Whether the jobs for the main thread cannot begin.
+  private(set) var withholdsMain = false
 
   deinit { slots?.deallocate() }
 
   /// Whether no job can begin.
-  var isEmpty: Bool { isMainTaken ? !isAnyOffMain : count == 0 }
+  var isEmpty: Bool { withholdsMain ? !isAnyOffMain : count == 0 }
 
   /// Whether a job can begin on another thread than the main thread.
   var isAnyOffMain: Bool { count > onMain }
@@ -34,12 +38,12 @@ struct JobQueue: ~Copyable {
   }
 
   func isWithheld(_ position: Int) -> Bool {
-    isMainTaken && self[position].executor == .main && !self[position].isParked
+    withholdsMain && self[position].executor == .main && !self[position].isParked
   }
 
-  /// The tasks that cannot begin, because another job holds the main thread.
+  /// The tasks that cannot begin, because another job or a block has the main thread.
   var withheldTasks: [UInt64] {
-    isMainTaken ? (0..<count).filter { isWithheld($0) }.map { self[$0].taskID } : []
+    withholdsMain ? (0..<count).filter { isWithheld($0) }.map { self[$0].taskID } : []
   }
 
   subscript(position: Int) -> ReadyJob {

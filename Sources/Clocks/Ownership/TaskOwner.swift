@@ -139,6 +139,12 @@ class TaskOwner: @unchecked Sendable {
   /// Notes that a block has ended, or will never begin.
   func workEnded(_ number: UInt64) {}
 
+  /// Calls `submit` for a block of the main queue, now or when the main actor's jobs have begun that are ready.
+  func mainBlockIsReady(_ number: UInt64, _ submit: @escaping @Sendable () -> Void) { submit() }
+
+  /// Submits all blocks of the main queue that wait for jobs, before a later block is submitted that does not wait.
+  func submitMainBlocks() {}
+
   /// Notes that something begins to keep the blocks of a queue from beginning (`change` is 1), or no longer does (-1).
   func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {}
 

@@ -15,6 +15,8 @@ struct Idleness: ~Copyable {
   var ready = JobQueue()
   var externalTasks = ExternalTasks()
   var dispatchedBlocks = DispatchedBlocks()
+  /// `nil` until the test submits a block to the main queue.
+  private var mainQueueOrder: MainQueueOrder?
 
   /// Whether a paused or parallel job holds the main thread. Then what needs that thread does not keep the test from
   /// being idle.
@@ -95,6 +97,30 @@ struct Idleness: ~Copyable {
   private var isNothingOutstanding: Bool {
     ready.isEmpty && !externalTasks.areOutstanding && dispatchedBlocks.count == 0
       && unreportedAbsences == 0 && !busyScopes.areAny
+  }
+
+  /// Submits a block to the main queue, now or after the main actor's jobs that are ready.
+  mutating func mainBlockIsReady(_ number: UInt64, _ submit: @escaping @Sendable () -> Void) {
+    let (jobs, order) = (ready.onMain, mainQueueOrder ?? MainQueueOrder())
+    mainQueueOrder = order
+    changeMainQueueOrder { $0.blockIsReady(number, behind: jobs, submit) }
+  }
+
+  @inline(never)
+  mutating func changeMainQueueOrder(_ change: (MainQueueOrder) -> Void) {
+    guard let mainQueueOrder else { return }
+    change(mainQueueOrder)
+    ready.areBlocksAhead = mainQueueOrder.areBlocksAhead
+  }
+
+  @_transparent
+  mutating func mainJobBegins() {
+    if mainQueueOrder != nil { changeMainQueueOrder { $0.jobBegins() } }
+  }
+
+  mutating func dispatchedBlockEnds(_ number: UInt64) {
+    dispatchedBlocks.end(number)
+    changeMainQueueOrder { $0.blockEnds(number) }
   }
 
   var isThreadRequested: Bool {
@@ -183,6 +209,7 @@ struct Idleness: ~Copyable {
   mutating func abandonExternalWork() -> (absence: Absence?, released: [RetainedTask]) {
     let (tasks, released) = externalTasks.abandon()
     let queues = dispatchedBlocks.abandon()
+    changeMainQueueOrder { $0.abandonBlocks() }
     guard !tasks.isEmpty || !queues.isEmpty else { return (nil, released) }
     unreportedAbsences += 1
     return (Absence(tasks: tasks, queues: queues), released)

@@ -101,7 +101,7 @@ extension JobQueue {
 
   /// Appends each job for the pool, but only the first for the main thread, because its jobs keep their order. O(n).
   func appendCandidates(to candidates: inout ScratchBuffer<Candidate>) {
-    var isFirstOnMain = !isMainTaken && !isMainThreadParked
+    var isFirstOnMain = !withholdsMain && !isMainThreadParked
     for position in 0..<count {
       let job = address(at: position)
       let executor = job.pointee.executor

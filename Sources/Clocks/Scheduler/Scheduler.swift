@@ -248,6 +248,14 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func workEnded(_ number: UInt64) { change { $0.dispatchedBlockEnded(number) } }
 
+  override func mainBlockIsReady(_ number: UInt64, _ submit: @escaping @Sendable () -> Void) {
+    change { $0.idleness.mainBlockIsReady(number, submit) }
+  }
+
+  override func submitMainBlocks() {
+    change { $0.idleness.changeMainQueueOrder { $0.submitAll() } }
+  }
+
   override func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
     self.change { $0.idleness.dispatchedBlocks.noteStop(stop, of: queue, change) }
   }

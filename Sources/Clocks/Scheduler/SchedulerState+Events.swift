@@ -82,7 +82,7 @@ extension SchedulerState {
   }
 
   mutating func dispatchedBlockEnded(_ number: UInt64) {
-    idleness.dispatchedBlocks.end(number)
+    idleness.dispatchedBlockEnds(number)
     idleness.externalTasks.mayHaveChanged()
     scope?.pace.somethingHappens()
     scope?.mustSetAlarm = true
@@ -156,6 +156,7 @@ extension SchedulerState {
     isAbandoned = true
     leftJob = activity.isRunningReportedJob(idleness)
     activity.jobHasEnded()
+    idleness.changeMainQueueOrder { $0.submitAll() }
     idleness.abandonRunning()
     return scope?.parkedThreads.values.first(where: \.isMain)
   }

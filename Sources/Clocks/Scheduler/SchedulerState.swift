@@ -112,7 +112,8 @@ struct SchedulerState: ~Copyable {
     guard !isAbandoned, !idleness.ready.isEmpty || (idleness.isQuiet && canAct) else { return nil }
     // A parked job keeps its thread, which may be the main thread.
     let executor =
-      idleness.ready.isEmpty || idleness.isMainTaken || scope?.parkedThreads.isEmpty == false
+      idleness.ready.isEmpty || idleness.ready.withholdsMain
+        || scope?.parkedThreads.isEmpty == false
       ? .pool : idleness.ready[0].executor
     idleness.requestThread(on: executor)
     return executor
@@ -169,11 +170,16 @@ struct SchedulerState: ~Copyable {
   {
     let next = idleness.ready[position]
     // A parked job has a thread of its own.
-    guard next.isParked || (mayStay && next.executor == executor) else {
+    guard
+      next.isParked
+        || (mayStay && next.executor == executor
+          && !(executor == .main && idleness.ready.withholdsMain))
+    else {
       return idleness.ready.isWithheld(position)
         ? startFirst(on: executor, mayStay: mayStay) : .move(to: next.executor)
     }
     let job = idleness.ready.remove(at: position)
+    if case .main = job.executor, !job.isParked { idleness.mainJobBegins() }
     if isObserved { order.chooser?.jobBegins(job, at: position) }
     var reason = runaway.jobBegins(of: job.taskID)
     if isObserved, reason == nil { reason = order.chooser?.newRunaway() }

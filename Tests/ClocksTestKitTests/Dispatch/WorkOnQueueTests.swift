@@ -264,20 +264,6 @@ import Testing
       diary.all == ["item", "sync", "barrier", "sync item", "perform", "perform", "perform"])
   }
 
-  /// They are one queue in plain Swift. In a scope each keeps its own order, and no order between them is promised.
-  @Test(.virtualTime) func theMainActorAndTheMainQueueAreTwoQueues() async throws {
-    let diary = Log<String>()
-    await MainActor.run {
-      Task { @MainActor in diary.add("job 1") }
-      DispatchQueue.main.async { diary.add("block 2") }
-      Task { @MainActor in diary.add("job 3") }
-      DispatchQueue.main.async { diary.add("block 4") }
-    }
-    try await VirtualTime.required.settle()
-    #expect(diary.all.filter { $0.hasPrefix("job") } == ["job 1", "job 3"])
-    #expect(diary.all.filter { $0.hasPrefix("block") } == ["block 2", "block 4"])
-  }
-
   @Test func blocksOfOtherThreadsAreNotWaitedFor() async throws {
     let clock = TestClock()
     let (stopped, stop) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -131,6 +131,7 @@ enum DispatchCalls {
       let handed = HandedBlock(block)
       guard let owner, !handed.isItem else { return original(queue, block) }
       let blockQueue = BlockQueue(queue)
+      if blockQueue.isMain { owner.submitMainBlocks() }
       let body = {
         DispatchedBlock.runSync(handed, on: blockQueue, isBarrier: isBarrier, of: owner)
       }

@@ -46,6 +46,11 @@ import ClocksSupport
 
     func submit() {
       count()
+      guard blockQueue.isMain else { return enqueue() }
+      owner.mainBlockIsReady(number) { self.enqueue() }
+    }
+
+    private func enqueue() {
       let submit = isBarrier ? dispatch_barrier_async_f : dispatch_async_f
       submit(queue, retained) { DispatchedBlock.run($0) }
     }
@@ -140,12 +145,20 @@ import ClocksSupport
     static func leave(_ group: OpaquePointer) {
       let wait = ThreadWaits.methodWait(for: group)
       lock.withLock {
+        submitMainBlocks(before: group)
         dispatch_group_leave(group)
         countIfEmpty(group)
       }
       LimitedWait.mayEnd(for: group)
       if let (waits, number) = wait {
         waits.awaitEnd(ofWait: number) { dispatch_group_wait(group, 0) == 0 }
+      }
+    }
+
+    /// Submits the earlier blocks of the main queue, because Dispatch may submit those that wait for `object`.
+    private static func submitMainBlocks(before object: OpaquePointer) {
+      for work in waiting[object] ?? [] where work.blockQueue.isMain {
+        work.owner.submitMainBlocks()
       }
     }
 
@@ -176,7 +189,10 @@ import ClocksSupport
 
     /// Counts the blocks that begin now. Must be called before the item itself no longer counts.
     static func itemHasRun(_ item: UnsafeRawPointer) {
-      lock.withLock { countAll(OpaquePointer(item)) }
+      lock.withLock {
+        submitMainBlocks(before: OpaquePointer(item))
+        countAll(OpaquePointer(item))
+      }
       LimitedWait.mayEnd(for: OpaquePointer(item))
     }
 

@@ -109,7 +109,9 @@ import ClocksSupport
     }
 
     private func count(_ work: inout Work) {
-      if work.isDue, work.number == 0 { work.number = owner.workBegan(on: queue) }
+      guard work.isDue, work.number == 0 else { return }
+      work.number = owner.workBegan(on: queue)
+      if queue.isMain { owner.submitMainBlocks() }
     }
 
     private func stopCounting(_ work: inout Work) {

@@ -45,7 +45,7 @@ struct ProgressTracker {
   mutating func waitedForThread(nanoseconds: UInt64) { nanosecondsWithoutThread &+= nanoseconds }
 
   /// Returns the running job. An externally started job has no known task and gets a number from `count`.
-  private func running(_ idleness: borrowing Idleness) -> (number: UInt64, task: UInt64)? {
+  func running(_ idleness: borrowing Idleness) -> (number: UInt64, task: UInt64)? {
     running ?? (idleness.externallyStartedJobs > 0 ? (.max - count, 0) : nil)
   }
 

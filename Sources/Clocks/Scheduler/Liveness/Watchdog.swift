@@ -49,6 +49,7 @@ enum Watchdog {
     var hasEndedSleeps = false
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     for scheduler in schedulers {
+      scheduler.submitMainBlocksIfHeld()
       let goesOn = scheduler.scope?.options.goesOnWithout
       if let goesOn, scheduler.letOthersRun(after: min(limit, .seconds(1))) {
         goesOn(ParallelJob.reason)
@@ -148,6 +149,14 @@ extension Scheduler {
           task: $0.task, number: $0.number, waiting: nil,
           hasDelayedBlock: scope?.virtualClock.sleeps.hasDelayedBlock == true)
       }
+    }
+  }
+
+  /// Submits the main queue's blocks that wait for jobs, if a job has held its thread since the last call.
+  fileprivate func submitMainBlocksIfHeld() {
+    change { state in
+      let job = state.activity.running(state.idleness)?.number
+      state.idleness.changeMainQueueOrder { $0.submitIfHeld(by: job) }
     }
   }
 

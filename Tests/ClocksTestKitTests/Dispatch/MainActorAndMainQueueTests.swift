@@ -1,0 +1,135 @@
+#if os(Linux)
+  import Clocks
+  import ClocksTestKit
+  import Dispatch
+  import TestTraits
+  import Testing
+
+  /// The main actor and the main queue are one queue, first in, first out.
+  @Suite struct MainActorAndMainQueueTests {
+    private let diary = Log<Int>()
+
+    /// Enqueues a job of the main actor, or a block of the main queue.
+    private func enqueue(_ number: Int, asJob: Bool) {
+      let diary = diary
+      if asJob {
+        Task { @MainActor in diary.add(number) }
+      } else {
+        DispatchQueue.main.async { diary.add(number) }
+      }
+    }
+
+    /// Bit n of `kinds` says whether the n-th of eight is a job.
+    private func enqueue(kinds: Int) {
+      for number in 0..<8 { enqueue(number, asJob: kinds >> number & 1 == 1) }
+    }
+
+    @Test(arguments: 0..<256) func inAScopeFromTheMainActor(_ kinds: Int) async throws {
+      try await withVirtualTime { time in
+        await MainActor.run { enqueue(kinds: kinds) }
+        await time.settle()
+        #expect(diary.all == Array(0..<8))
+      }
+    }
+
+    @Test(arguments: 0..<256) func inAScopeFromThePool(_ kinds: Int) async throws {
+      try await withVirtualTime { time in
+        enqueue(kinds: kinds)
+        await time.settle()
+        #expect(diary.all == Array(0..<8))
+      }
+    }
+
+    @Test(arguments: 0..<256) func onATestClock(_ kinds: Int) async {
+      let clock = TestClock()
+      let task = Task {
+        try await clock.sleep(for: .seconds(1))
+        enqueue(kinds: kinds)
+      }
+      await clock.advance(by: .seconds(1))
+      #expect(diary.all == Array(0..<8))
+      _ = await task.result
+    }
+
+    @Test(arguments: 0..<64) func fromADispatchQueue(_ kinds: Int) async throws {
+      try await withVirtualTime { time in
+        DispatchQueue(label: "other").async { enqueue(kinds: kinds) }
+        await time.settle()
+        #expect(diary.all == Array(0..<8))
+      }
+    }
+
+    /// Each enqueues the next one while it runs, behind what was enqueued before.
+    @Test(.virtualTime) func whileTheyRun() async throws {
+      await MainActor.run {
+        Task { @MainActor in
+          diary.add(0)
+          enqueue(3, asJob: false)
+          enqueue(4, asJob: true)
+        }
+        DispatchQueue.main.async {
+          diary.add(1)
+          enqueue(5, asJob: true)
+          enqueue(6, asJob: false)
+        }
+        enqueue(2, asJob: true)
+      }
+      try await VirtualTime.required.settle()
+      #expect(diary.all == Array(0..<7))
+    }
+
+    @Test(.virtualTime, .schedules(40)) func inEachSchedule() async throws {
+      await MainActor.run {
+        for number in 0..<4 { enqueue(number, asJob: number.isMultiple(of: 2)) }
+        Task.detached {}
+      }
+      try await VirtualTime.required.settle()
+      #expect(diary.all == Array(0..<4))
+    }
+
+    @Test(.virtualTime) func delayedBlocks() async throws {
+      DispatchQueue.main.asyncAfter(deadline: .now() + 1) { [self] in
+        diary.add(0)
+        enqueue(1, asJob: true)
+        enqueue(2, asJob: false)
+      }
+      try await Task.sleep(for: .seconds(2))
+      #expect(diary.all == [0, 1, 2])
+    }
+
+    /// The job of the pool holds the scheduler, so the job of the main actor cannot begin before the block.
+    @Test(.virtualTime) func aJobThatWaitsForABlock() async throws {
+      let isDone = DispatchSemaphore(value: 0)
+      enqueue(1, asJob: true)
+      DispatchQueue.main.async { [diary] in
+        diary.add(0)
+        isDone.signal()
+      }
+      #expect(waitWithoutSuspending(isDone))
+      try await VirtualTime.required.settle()
+      #expect(diary.all == [0, 1])
+    }
+
+    /// A block that Dispatch submits by itself does not wait for jobs, but keeps its place among the blocks.
+    @Test(.virtualTime, arguments: [false, true]) func blocksKeepTheirOrder(_ isSync: Bool)
+      async throws
+    {
+      let (diary, group) = (diary, DispatchGroup())
+      if !isSync {
+        group.enter()
+        group.notify(queue: .main) { diary.add(2) }
+      }
+      DispatchQueue(label: "other").async {
+        Task { @MainActor in }
+        DispatchQueue.main.async { diary.add(1) }
+        if isSync { DispatchQueue.main.sync { diary.add(2) } } else { group.leave() }
+      }
+      try await VirtualTime.required.settle()
+      #expect(diary.all == [1, 2])
+    }
+  }
+
+  private func waitWithoutSuspending(_ semaphore: DispatchSemaphore) -> Bool {
+    semaphore.wait(timeout: .now() + 600) == .success
+  }
+#endif
