@@ -249,6 +249,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func workEnded(_ number: UInt64) { change { $0.dispatchedBlockEnded(number) } }
 
   override func mainBlockIsReady(_ number: UInt64, _ submit: @escaping @Sendable () -> Void) {
+    // Otherwise the steps of a search would depend on when Dispatch has run a block.
+    if isExplored { return submit() }
     change { $0.idleness.mainBlockIsReady(number, submit) }
   }
 
