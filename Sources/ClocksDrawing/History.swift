@@ -89,7 +89,7 @@ package struct History: Sendable {
 
   /// A time during which a task slept, or was external, so that its jobs were not seen.
   struct Span: Sendable {
-    /// How a sleep ended, if it has ended. `external` is no sleep.
+    /// How a sleep ended, if it has ended. `external` is not a sleep.
     enum Kind: Sendable { case woken, cancelled, pending, external }
 
     var task: Int

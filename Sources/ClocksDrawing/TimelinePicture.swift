@@ -132,7 +132,7 @@ struct TimeAxis {
     }
     let jobs = instants.reduce(0) { $0 + $1.jobs.count }
     let gaps = zip(instants, instants.dropFirst()).map { $1.time.since($0.time).seconds }
-    // Half of the room is for gaps if the other half is enough for the jobs.
+    // The jobs get half of the room, within the limits of the step's width. The gaps get the rest.
     let wide = min(max(wanted / 2 / Double(max(jobs, 1)), Self.narrowStep), Self.wideStep)
     let roomForGaps = max(wanted - wide * Double(jobs), Self.leastGap * Double(gaps.count))
     let scale = Self.scale(of: gaps, to: roomForGaps)

@@ -4,10 +4,10 @@
 package struct Choice: Hashable, Sendable {
   /// The name: of a decision within a step, of a sleep that may wake early, or of a step that begins late.
   package var name: ScheduleStep
-  /// The number of the option. Never 0: a decision for the first option is no choice.
+  /// The number of the option. Never 0: a decision for the first option does not count as a choice.
   ///
-  /// It is 1 for a fault and for a sleep that may wake early, and the length of the stall in nanoseconds for a step that
-  /// begins late.
+  /// It is 1 for a fault and for a sleep that may wake early. For a step that begins late, it is the length of the
+  /// stall in nanoseconds.
   package var index: Int
 
   package init(_ name: ScheduleStep, _ index: Int) {
@@ -25,7 +25,7 @@ extension RunRecord.Decision {
   /// Whether a sleep that was not due was chosen.
   var wakesEarly: Bool { offersStall && chosen == count - 1 }
 
-  /// Whether this was the decision whether a stall comes before a step.
+  /// Whether the decision was about a stall before a step.
   var mayDelayStep: Bool { choice?.isStep == true }
 }
 

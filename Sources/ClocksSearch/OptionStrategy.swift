@@ -57,7 +57,7 @@ struct OptionStrategy {
   mutating func choose(_ count: Int, for name: ScheduleStep) -> Int {
     switch plan {
     case .constraints, .delay, .prefix: return min(listed(name) ?? 0, count - 1)
-    // A run that takes the newest steps also takes the last options, and has no fault and no stall.
+    // The run that takes the newest step each time also takes the last option, without faults and stalls.
     case .newestFirst: return name.kind == .choice ? count - 1 : 0
     case .random, .uniform, .priorities, .partialOrder:
       if name.kind == .fault { return faults.strikes(&mixer) ? 1 : 0 }

@@ -40,9 +40,9 @@ extension RunRecord {
   /// A hash of the partial order of the steps, equal in all runs of one happens-before class.
   /// O(steps + touches).
   ///
-  /// A step depends on the step in which it became ready, on the last earlier step of its task, and, for each actor
-  /// that it touches, on the last earlier step that touches the actor. The hash of a step combines its name with the
-  /// hashes of these steps, so it stands for all that happened before. The hash of the run is the sum over its
+  /// A step depends on the step in which it became ready, and on the last earlier step of its task. For each actor that
+  /// it touches, it also depends on the last earlier step that touches the actor. The hash of a step combines its name
+  /// with the hashes of these steps, so it stands for all that happened before. The hash of the run is the sum over its
   /// steps. The hashes name no actor, because the numbers of actors differ from run to run.
   var classHash: UInt64 {
     let count = steps.count
@@ -51,7 +51,7 @@ extension RunRecord {
     for index in 0..<touches.count { actors = max(actors, Int(touches[index].actor) + 1) }
     // In a debug build pointers are many times as fast as arrays.
     let hashes = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
-    // For each step its last touch, and for each touch the previous touch of the same step; -1 ends a list.
+    // `lastTouch` has the last touch of each step, `touchBefore` the previous touch of the same step; -1 ends a list.
     let lastTouch = UnsafeMutablePointer<Int32>.allocate(capacity: count)
     let touchBefore = UnsafeMutablePointer<Int32>.allocate(capacity: max(touches.count, 1))
     // For each actor, the last step that touched it.

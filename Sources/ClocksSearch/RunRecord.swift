@@ -75,8 +75,8 @@ package struct RunRecord: Sendable {
     }
   }
 
-  /// Returns the numbers of the steps in which other tasks have resumed the tasks of some steps, by the numbers of
-  /// the latter. O(steps + arrivals).
+  /// Maps each step that another task made ready to the number of the step in which that task did so. O(steps +
+  /// arrivals).
   ///
   /// A step is not contained if its own task has made it ready, such as a hop to an actor; if it is the first of its
   /// task, whose name tells who has created it; or if something outside the test has made it ready.

@@ -77,8 +77,8 @@ package final class ScheduleRun {
     for _ in 0..<tree.count { counts.append(Counts()) }
   }
 
-  // The engine calls these functions, because its own accesses to the stored properties would be checked for
-  // exclusivity.
+  // The module Clocks reads a run through these members. If it accessed the stored properties, each access would be
+  // checked for exclusivity.
 
   package var stepCount: Int { record.steps.count }
 

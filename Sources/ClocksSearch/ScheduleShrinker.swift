@@ -5,13 +5,13 @@ import ClocksSupport
 /// The shrinker first removes faults, then removes other choices or makes them smaller, then removes constraints:
 /// a fault says more about a bug than an order does.
 ///
-/// Bisection finds the necessary constraints one after the other, as in delta debugging (Zeller and
-/// Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002; Junker, "QuickXplain", 2004). Then
-/// each constraint is removed if the same failure remains without it, and each remaining constraint gets the
-/// earliest first step with which the failure remains. Both are repeated until nothing changes. With one
-/// repetition, it takes O(k · log n) runs to find k of n constraints.
+/// Bisection finds the necessary constraints one after the other, as in delta debugging (Zeller and Hildebrandt,
+/// "Simplifying and Isolating Failure-Inducing Input", 2002; Junker, "QuickXplain", 2004). Then each constraint is
+/// removed if the same failure remains without it. Each remaining constraint gets the earliest first step with which
+/// the failure remains. Both are repeated until nothing changes. With one repetition, it takes O(k · log n) runs to
+/// find k of n constraints.
 package struct ScheduleShrinker {
-  /// Runs the test by this plan. Returns the record of the run if the same failure came, else `nil`.
+  /// Runs the test by this plan. Returns the record of the run if the same failure occurred, else `nil`.
   package typealias Test = nonisolated(nonsending) (Plan) async -> RunRecord?
 
   private let limit = 200
@@ -108,8 +108,8 @@ package struct ScheduleShrinker {
 
   /// Finds the necessary constraints, provided that additional constraints never prevent the failure.
   ///
-  /// The shortest prefix with which the failure comes ends with a necessary constraint. That constraint is kept,
-  /// and the search goes on before it, until the kept constraints are enough.
+  /// The shortest prefix with which the failure occurs ends with a necessary constraint. That constraint is kept. The
+  /// search continues among the earlier constraints until the kept ones are enough.
   private nonisolated(nonsending) mutating func leaveOutUnnecessary(_ test: Test) async {
     var needed: [Constraint] = []
     var rest = constraints[...]
@@ -179,7 +179,7 @@ package struct ScheduleShrinker {
 
   /// Gives a choice a smaller option with which the failure remains, if one is found.
   private nonisolated(nonsending) mutating func reduce(at index: Int, _ test: Test) async {
-    // Begins with option 1: option 0 is no choice, and removing the choice was tried.
+    // Begins with option 1: option 0 means that the choice is removed, which was tried already.
     var low = 1
     // The smallest options are tried one by one, because not every option above a failing option fails.
     while low < min(choices[index].index, 9), mayGoOn {

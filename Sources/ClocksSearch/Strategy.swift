@@ -85,9 +85,9 @@ struct Strategy {
   private var constraints: [Constraint] = []
   private(set) var options: OptionStrategy
 
-  /// The most times that a constraint delays its second step: the first step may depend on the second.
+  /// How many times a constraint delays its second step, at most: the first step may depend on the second.
   private static let patience = 1_000
-  /// The most times that `Plan.delay` delays its step: a loop may be waiting for the step.
+  /// How many times `Plan.delay` delays its step, at most: a loop may be waiting for the step.
   private static let patienceOfDelay = 100
 
   init(_ plan: Plan, profile: Profile, bounds: Bounds = Bounds()) {

@@ -18,8 +18,8 @@ public enum LockRank: UInt, Sendable {
 #if !canImport(CRT) && !canImport(WASILibc)
   /// A lock. A comment at each use names the state that it guards.
   ///
-  /// It is a pthread mutex and not `Synchronization.Mutex`, because ThreadSanitizer on Linux does not
-  /// understand the latter and would report races in every test suite that uses this package.
+  /// It is a pthread mutex and not a `Synchronization.Mutex`. ThreadSanitizer on Linux does not understand that type,
+  /// and would report races in every test suite that uses this package.
   ///
   /// Public, because the compiler does not inline package functions across modules.
   public struct Lock: ~Copyable, @unchecked Sendable {

@@ -58,8 +58,8 @@
   }
 #endif
 
-// A thread key stands for a pointer of which each thread has its own. The functions are public and transparent, so that
-// even a debug build calls only the C library.
+// A thread key identifies a pointer that has a separate value in each thread. The functions are public and transparent,
+// so that even a debug build calls only the C library.
 
 private let noKeyIsLeft = "Clocks: this process has used up all its thread-specific keys."
 
@@ -114,7 +114,7 @@ private let noKeyIsLeft = "Clocks: this process has used up all its thread-speci
   }
 #endif
 
-// The functions below have the names of POSIX, so that the code that calls them needs no conditions.
+// The functions below have the names of POSIX functions, so their callers need no `#if`.
 
 #if canImport(CRT)
   func isatty(_ file: CInt) -> CInt { _isatty(file) }

@@ -13,8 +13,8 @@
 #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
   /// A value and the mutex that guards it, in one allocation.
   ///
-  /// The mutex is a pthread mutex and not `Synchronization.Mutex`: ThreadSanitizer on Linux does not
-  /// understand the latter, and would report races in every test suite that uses this module.
+  /// The mutex is a pthread mutex and not `Synchronization.Mutex`: ThreadSanitizer on Linux does not understand that
+  /// type, and would report races in every test suite that uses this module.
   ///
   /// `Clocks` has a lock of its own. This module is for production, so it does not import `Clocks`.
   struct Guarded<Value>: ~Copyable, @unchecked Sendable {

@@ -59,9 +59,10 @@ public struct TimeoutError: LocalizedError {
     self.underlyingError = underlyingError
   }
 
-  /// Returns the error with the time for which the operation went on after its deadline.
+  /// Returns the error, with the time for which the operation continued after its deadline.
   ///
-  /// A tenth of the time allowed, and less, is left out: an operation in real time never ends at its deadline.
+  /// An overrun of up to a tenth of the time allowed is left out: in real time, no operation ends exactly at its
+  /// deadline.
   func goingOn<D: DurationProtocol>(for overrun: D, allowed: D) -> Self {
     guard allowed > .zero, overrun > allowed / 10 else { return self }
     var error = self
@@ -94,7 +95,7 @@ extension TimeoutError: Equatable {
   /// Returns whether both errors have equal durations of the same type, and the same operation.
   ///
   /// ``underlyingError`` is not compared, because errors need not be `Equatable`. Neither is how long the operation
-  /// went on after its deadline.
+  /// continued after its deadline.
   public static func == (lhs: TimeoutError, rhs: TimeoutError) -> Bool {
     guard lhs.operation == rhs.operation else { return false }
     switch (lhs.allowed, rhs.allowed) {

@@ -55,7 +55,7 @@ package enum Everywhere {
     Terminal.writeLine("clocks-everywhere: \(text)")
   }
 
-  /// The number of steps after which a test goes on first in, first out, because each step of an order takes memory.
+  /// The number of steps after which a test continues first in, first out, because each step of an order takes memory.
   static let mostSteps = 100_000
 
   /// Lets the kernel end this process when the command that has started it ends in any way.
@@ -93,7 +93,8 @@ package enum Everywhere {
       NondeterminismHooks.redirect()
       RuntimeClocks.redirectForExplored()
       options.recording = .never(RefusedRecording())
-      // Equal sleeps that begin together differ by the readings of the clock, and still wake in any order.
+      // Each reading of the clock moves time by a microsecond, so equal sleeps that begin together end at different
+      // instants. The slack lets them wake in any order.
       options.slack = .microseconds(100)
     }
     return options

@@ -40,7 +40,7 @@ package final class EverywhereRecord: Sendable {
     }
   }
 
-  /// Notes that the test has a scope of its own, by its trait.
+  /// Notes that the test runs in virtual time because of its own trait.
   package func noteOwnScope() { lock.withLock { state.isVirtual = true } }
 
   package func add(reason: String) {
@@ -80,7 +80,8 @@ package final class EverywhereRecord: Sendable {
 
 /// The file in which this process leaves its records, one JSON object per line.
 enum EverywhereRecords {
-  /// Whether a test process has started this process, as exit tests do. Then its tests are no tests of the suite.
+  /// Whether a test process has started this process, as exit tests do. Then its tests do not count as tests of the
+  /// suite.
   nonisolated(unsafe) private static var isNested = false
 
   /// Must be called at load, while the process has one thread.

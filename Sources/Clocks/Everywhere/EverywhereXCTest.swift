@@ -76,7 +76,7 @@ enum EverywhereXCTest {
     if let clock = value as? TestClock<Duration> { return clock.scheduler.isProcessWide }
     guard depth >= 0 else { return false }
     return sequence(first: Mirror(reflecting: value), next: \.superclassMirror).contains { mirror in
-      // The content of an optional has the depth of the optional. Of a large collection, only a part is searched.
+      // Unwrapping an optional does not use up depth. Only the first 100 children of a value are searched.
       let depth = mirror.displayStyle == .optional ? depth : depth - 1
       return mirror.children.prefix(100).contains { holdsTestClock($0.value, depth: depth) }
     }

@@ -113,7 +113,7 @@ struct Explanation {
     let hidden = Self.privateActors(details)
     var mentioned = meanings.steps.union(details.failingStep.map { [$0] } ?? [])
     let decisive = decisiveSteps
-    // Who resumes these tasks is a part of what the constraints mean.
+    // The meaning of a constraint includes the steps that resume its tasks.
     var resumers = record.resumers(of: decisive.union(mentioned))
     mentioned.formUnion(resumers.values)
     let (shown, leftOut) = rows(details, mentioned, hidden)

@@ -29,12 +29,12 @@ struct Exploration {
     var isKnown: Bool
   }
 
-  /// A failure, and the shrunk schedule in which it comes.
+  /// A failure, and the shrunk schedule in which it occurs.
   ///
-  /// A class, because copies of so many values take much code in a debug build.
+  /// A class, because in a debug build each copy of a struct of this size takes much code.
   final class Failure {
     let finding: Finding
-    /// The number of the schedule in which the failure came first.
+    /// The number of the first schedule in which the failure occurred.
     let number: Int
     let plan: Plan
     var constraints: [Constraint]
@@ -44,7 +44,7 @@ struct Exploration {
     var details: StepDetails?
     /// The run with the choices, but without the constraints, if the test passes in it.
     var passing: (record: RunRecord, details: StepDetails)?
-    /// The tree that contains the tasks of the constraints.
+    /// The tree of tasks by which the constraints name their steps.
     var tree: TaskTree
     /// Whether runs have shown that the failure needs each choice and each constraint.
     var isMinimal = false

@@ -10,9 +10,9 @@ public struct ExploredSources: OptionSet, Hashable, Sendable {
 
   /// The numbers of the system generator: `Int.random(in:)`, `Bool.random()`, `shuffled()`.
   ///
-  /// Without this option the numbers are equal in all runs of a search. With it, each number is a choice between the
-  /// number that it would be without, 16 values that are spread evenly over the range, and 47 others. All values of a
-  /// range of up to 16 are among them. A search never claims that it has tried all numbers.
+  /// Without this option the numbers are equal in all runs of a search. With it, each number is a choice among 64
+  /// values: the number without this option, 16 values that are spread evenly over the range, and 47 others. All values
+  /// of a range of up to 16 are among them. A search never claims that it has tried all numbers.
   public static let randomness = Self(rawValue: 1)
 }
 

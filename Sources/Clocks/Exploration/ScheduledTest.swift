@@ -69,7 +69,7 @@ struct ScheduledTest {
         """)
       return nil
     }
-    // These calls make runs of one schedule do the same, as far as possible.
+    // These calls remove sources of nondeterminism, so that runs of one schedule are equal as far as possible.
     Hashing.ignoreAddresses()
     NondeterminismHooks.redirect()
     RuntimeClocks.redirectForExplored()
@@ -197,7 +197,7 @@ struct ScheduledTest {
     {
       report.failWithError(error, explanation)
     } else if let finding = outcome.findings.first(where: { $0.key == failure.finding.key }) {
-      // If the finding is an issue, it has passed the gate with the explanation.
+      // An issue was already recorded with the explanation, because it has passed the gate.
       if finding.kind != .issue { fail(finding, finding.text + "\n" + explanation) }
     } else {
       report.fail(

@@ -114,8 +114,8 @@ struct IdlePeriod: Sendable, CustomStringConvertible {
   /// The real time that has passed, in nanoseconds.
   var nanoseconds: UInt64
 
-  /// For example `5.0 seconds of real time`, or `81.4 seconds of real time (the limit is 5.0 seconds)` if far more
-  /// time than the limit has passed.
+  /// For example `5.0 seconds of real time`. If far more time than the limit has passed,
+  /// `81.4 seconds of real time (the limit is 5.0 seconds)`.
   var description: String {
     let tenths = Duration.milliseconds(Int64(clamping: nanoseconds / 100_000_000 * 100))
     guard tenths >= limit * 2, tenths - limit >= .seconds(5) else { return "\(limit) of real time" }

@@ -6,7 +6,7 @@ struct TestReport: Sendable {
   let origin: CallSite
   /// Makes the test fail; `nil` if the failure is recorded at a place.
   private let ownRecord: (@Sendable (String) -> Void)?
-  /// Records failures on behalf of the test where none of its tasks runs; `nil` if the test is not known.
+  /// Records failures of the test from code that runs in none of its tasks; `nil` if the test is not known.
   private let context: TestContext?
 
   /// - Parameter isTestKnown: Whether the current task belongs to the test.
@@ -119,10 +119,10 @@ extension UsageFailure {
 }
 
 extension SchedulingSelfTest {
-  /// Writes a warning if the process runs tests of which not everything can be seen.
+  /// Writes a warning if the process runs tests, and the hooks do not see everything in them.
   ///
-  /// Failures that this package records carry the same note; a failed expectation of the test does not.
-  /// Unseen dispatched blocks alone are no reason to warn: they are seen on Linux only.
+  /// Failures that this package records carry the same note; a failed expectation of the test does not. Unseen
+  /// dispatched blocks alone cause no warning: they are seen on Linux only.
   func warnOfWhatIsMissing() {
     guard otherCopy == nil, missing != Self.dispatch, TestLibraries.isTestProcess, let note
     else { return }

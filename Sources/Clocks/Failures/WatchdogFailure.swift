@@ -43,7 +43,7 @@ struct Blockage: Sendable {
       """
   }
 
-  /// How the test goes on.
+  /// How the test continues.
   private var ending: String {
     let processEnds = "the process ends when no other test can run."
     if isOnMain {

@@ -33,7 +33,7 @@ struct TaskDump: Sendable {
   let entries: [Entry]
   let missing: [String]
   let images: CodeImages
-  /// The blocks of the test, which are no tasks.
+  /// The dispatched blocks of the test.
   let work: [Work]
   /// For each task's address, the index of the task in `entries`.
   private let places: [UInt: Int]

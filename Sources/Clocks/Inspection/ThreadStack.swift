@@ -48,7 +48,7 @@ struct ThreadStack {
       for first in words.indices.dropLast() where first < last {
         var found: [UInt] = []
         var place = first
-        // The beginning of the frame whose last words are those at `place`.
+        // The index of the current frame's first word. The frame ends with the two words at `place`.
         var begin = 0
         while place + 1 < words.count {
           // In the frame of an async function, bit 60 of the caller's address is set.

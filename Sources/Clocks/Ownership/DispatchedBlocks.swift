@@ -232,7 +232,8 @@ struct BlockQueue: Hashable, Sendable {
 
   var isMain: Bool { label == "com.apple.main-thread" }
 
-  // These count as blocks on queues, all but the first in suites that were not written for virtual time.
+  // Work of these kinds counts as dispatched blocks. All kinds but the first occur only in suites that were not written
+  // for virtual time.
   static let isolatedDeinit = BlockQueue(label: "isolated deinit", isConcurrent: true)
   static let thread = BlockQueue(label: "a thread that the test has started")
   static let executor = BlockQueue(label: "a custom executor", isConcurrent: true)

@@ -36,7 +36,7 @@ final class TaskOwnership: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private var unownedLimit = 8
   @exclusivity(unchecked) nonisolated(unsafe) private var leftovers = LeftoverTasks()
 
-  /// Whether there is no owner, so that no look-up is needed. O(1), without the lock.
+  /// Whether there is no owner. Then no look-up is needed. O(1), without the lock.
   @inline(__always)
   var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 

@@ -52,7 +52,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
 
   /// The address of an entry, valid until an entry is set or removed. Unlike a copy it retains nothing.
   ///
-  /// An entry that is changed there must not become `none`, or cease to be.
+  /// An entry that is changed at its address must neither become `none` nor stop being `none`.
   @_transparent
   func address(of id: UInt64) -> UnsafeMutablePointer<Entry>? {
     guard count > 0, let place = place(of: id) else { return nil }

@@ -67,8 +67,8 @@ final class Advance: IdleWaiter {
   private func takeUntilLimit(
     _ limit: RealTime, _ order: Order, _ nanosecondsWithoutThread: UInt64
   ) -> Sleeper? {
-    // Real time is read only at each sixteenth wake, so that most wakes cost no system call, and only after many
-    // wakes, so that a slow machine fails no test. Time in which the test waited for a thread does not count.
+    // Real time is read only at each sixteenth wake, because reading it costs a system call. It is read only after many
+    // wakes, so that a slow machine fails no test. The time in which the test waited for a thread does not count.
     if wakes >= 100_000, wakes & 0xF == 0, virtualClock.sleeps.count > 0,
       limit.hasPassed(by: nanosecondsWithoutThread &- waitedAtStart)
     {

@@ -93,7 +93,7 @@ struct ExternalTasks: ~Copyable {
     return entry.runs == 0
   }
 
-  /// Notes that a job that holds its thread begins to wait in virtual time, or goes on.
+  /// Notes that a job that holds its thread begins to wait in virtual time, or continues.
   mutating func setPaused(_ isPaused: Bool, _ id: UInt64) {
     var entry = entries[id]
     guard entry.isPaused != isPaused, entry.isExternal || entry.runs > 0 else { return }
@@ -171,7 +171,7 @@ struct ExternalTasks: ~Copyable {
     let areAllBack = isNoneAboutToRun && !ExternalTaskRegistry.mayRunTasks
     for index in 0..<unverified.count {
       let id = unverified[index]
-      // In an explored test each task comes here at each check, and nearly none has changed.
+      // In an explored test, each check visits each task, and nearly all are unchanged.
       if areAllBack, let entry = entries.address(of: id), entry.pointee.isSettled {
         unverified[kept] = id
         kept += 1

@@ -14,7 +14,8 @@ class IdleWaiter {
     case observe
   }
 
-  // Variables are used with the scheduler's lock held, or before or after the wait, so accesses are exclusive.
+  // The variable properties are accessed under the scheduler's lock, or before or after the wait. So accesses are
+  // exclusive.
 
   let kind: Kind
   let isOwn: Bool
@@ -162,8 +163,8 @@ extension Scheduler {
 
   /// Waits like `wait`. Before and after the wait, lets the current task's scope run until it is idle.
   ///
-  /// The scope is within the test. This scheduler may be idle while jobs of the scope are ready, for example
-  /// the first job of a task that is about to sleep on the test's clock.
+  /// The scope is within the test. This scheduler may be idle while jobs of the scope are ready. An example is the
+  /// first job of a task that is about to sleep on the test's clock.
   private nonisolated(nonsending) func waitFromScope(_ waiter: IdleWaiter) async {
     let running = Self.running
     let scope = running?.isWithin(self) == true ? running : nil

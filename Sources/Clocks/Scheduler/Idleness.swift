@@ -32,7 +32,7 @@ struct Idleness: ~Copyable {
   ///
   /// A thread is requested only when this is `none`, so a scheduler never has two threads that act.
   var thread = Thread.none
-  /// Counts the requests of the main thread that were withdrawn, and for which it has not come yet.
+  /// The number of withdrawn requests of the main thread for which the main thread has not come yet.
   private var withdrawnRequests = 0
   private(set) var isActingOnMain = false
 
@@ -150,7 +150,7 @@ struct Idleness: ~Copyable {
 
   /// Abandons the running jobs: the test no longer waits for their ends.
   mutating func abandonRunning() {
-    // A thread that was requested runs no job yet. If another one were requested in its place, both would act.
+    // A requested thread runs no job yet, so it is kept. If another thread were requested instead, both would act.
     if !isThreadRequested { threadParks() }
     abandonedExternalJobs += externallyStartedJobs
     externallyStartedJobs = 0

@@ -68,10 +68,10 @@ struct Invariants {
 
 /// A condition on the state of an actor.
 ///
-/// A task that hops to the actor checks the condition, so the check is isolated like any job of the actor, even
-/// if other tests use the actor. Between two jobs the actor is idle and the hop takes place inline, so the check
-/// ends before the next job begins. If another thread runs the actor at that moment, the check follows when the
-/// actor is free.
+/// A task that hops to the actor checks the condition. So the check is isolated like any job of the actor, even if
+/// other tests use the actor. Between two jobs the actor is idle and the hop takes place inline, so the check ends
+/// before the next job begins. If another thread runs the actor at that moment, the check follows when the actor is
+/// free.
 final class ActorCondition: Sendable {
   let actor: ObjectIdentifier
   let holds: @Sendable () async -> Bool
@@ -106,7 +106,7 @@ final class ActorCondition: Sendable {
   /// Checks the condition on the actor and passes the answer to `result`, unless an earlier check still waits.
   func check(_ result: @escaping @Sendable (Bool) -> Void) {
     guard !isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    // The task belongs to no test: its jobs are no steps, and it prefers no executor, so that it hops inline.
+    // The task belongs to no test, so its jobs are not steps. It prefers no executor, so it hops inline.
     let job = ThreadContext.capturingNextJob {
       Task.detached { [self] in
         let holds = await holds()

@@ -72,7 +72,7 @@ protocol Chooser: AnyObject, Sendable {
   /// Returns the name of a task in a task dump, in place of its number.
   func label(of task: UInt64, name: String?) -> String?
 
-  // These are the events from which a chooser knows the candidates.
+  // The chooser learns the candidates from the following events.
 
   func taskWasCreated(_ task: UInt64)
   /// A job has become ready, behind all other ready jobs.

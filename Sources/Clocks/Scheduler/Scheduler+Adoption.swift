@@ -108,7 +108,7 @@ extension Scheduler {
 
   func release() {
     guard TaskOwnership.shared.release(self), !isProcessWide else { return }
-    // The test of a closed scope is over; any other test may go on without a clock.
+    // The test of a closed scope is over; any other test may continue without a clock.
     let (left, test) = change { state in
       (state.liveTasks.unfinished.map(\.id), isOver ? [] : state.testLifetime.known)
     }
@@ -157,7 +157,8 @@ extension Scheduler {
     keepCurrentTask()
     // The task may run in an actor drain that works for another test, or for the process-wide owner.
     let isInJobOfOtherTest = context?.pointee.owner != nil
-    // The wait begins before the adoption, because nothing else shows afterwards that this task runs.
+    // The wait begins before the adoption: once the task is adopted, only the wait shows the scheduler that the task
+    // runs.
     if !isInJobOfOtherTest || TestCaseMembership.isOn { waitForCurrentJobAndTask() }
     if users != nil { adoptTestCase(of: task) }
     if isInJobOfOtherTest {
@@ -174,7 +175,7 @@ extension Scheduler {
   /// Makes a process-wide scheduler own all unowned tasks until `task`, the current one, is over.
   private func wakeIfProcessWide(for task: UInt64) {
     guard isProcessWide else { return }
-    // Where it cannot be known whether a task is over, the scheduler stays awake.
+    // If the end of a task cannot be detected, the task never counts as over, and the scheduler stays awake.
     let user = RetainedTask.current
     let externallyStartedJobs = TaskOwnership.shared.wake(
       self, for: (task, { user?.isOver ?? false }))

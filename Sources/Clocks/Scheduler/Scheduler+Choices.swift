@@ -5,7 +5,7 @@ import ClocksSupport
 /// So a job is split in two without a suspension. The thread keeps its stack, its locks and its actor; the runtime
 /// sees one job that takes long. No job of that actor begins meanwhile, because the actor is not idle.
 ///
-/// In a run that is left, the thread waits permanently, because no job of such a run goes on. Only the main thread is
+/// In a run that is left, the thread waits permanently, because no job of such a run continues. Only the main thread is
 /// resumed, because other tests need it.
 final class ParkedThread: Sendable {
   /// The `Idleness.threadNumber` of the thread while it runs jobs of the scheduler.
@@ -75,7 +75,7 @@ extension Scheduler {
 }
 
 extension SchedulerState {
-  /// Begins the rest of the current job if it comes next. Returns whether the thread goes on with it.
+  /// Begins the rest of the current job if it comes next. Returns whether the thread continues with it.
   fileprivate mutating func continuesParked(_ job: ReadyJob) -> Bool {
     guard let chooser = order.chooser, !chooser.isRunaway else { return false }
     let position = idleness.ready.count - 1
@@ -94,7 +94,7 @@ extension SchedulerState {
     return thread
   }
 
-  /// Lets a parked job go on. From then on its thread runs the test's jobs, and the current one no longer does.
+  /// Lets a parked job continue. From then on its thread runs the test's jobs, and the current one no longer does.
   @inline(never)
   mutating func resume(_ job: ReadyJob) -> Action {
     guard let thread = scope?.parkedThreads.removeValue(forKey: job.taskID) else {

@@ -32,8 +32,8 @@ extension Scheduler {
 
   /// Inspects the test's tasks as they are at this moment, on any thread.
   ///
-  /// Of a task that runs meanwhile, the dump says only that it runs. O(tasks and the depth of their call stacks),
-  /// a microsecond for each word that is read. The scheduler's lock is held all the while.
+  /// Of a task that runs meanwhile, the dump says only that it runs. O(tasks and the depth of their call stacks), a
+  /// microsecond for each word that is read. The scheduler's lock is held throughout.
   func dumpTasks() -> TaskDump {
     // Read without the lock, because the first use of the probe creates tasks.
     let reader = TaskReader(CodeImages())

@@ -7,15 +7,15 @@ enum Action {
   case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)
   /// Like `wake` for a task of the scheduler, and then runs the task's job, which already counts as begun.
   case wakeAndRun(UnsafeContinuation<Void, any Error>, task: UInt64)
-  /// Lets a parked thread go on with its job. From then on, that thread performs the scheduler's actions.
+  /// Lets a parked thread continue with its job. From then on, that thread performs the scheduler's actions.
   case resume(ParkedThread)
   /// Resumes a task that waited for the scheduler to be idle.
   case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
   case begin(TimedCallback)
   case cancel([RetainedTask])
-  /// Reports the problem of a scope whose body goes on although it was cancelled.
+  /// Reports the problem of a scope whose body continues although it was cancelled.
   case report(ScopeProblem)
-  /// Leaves a scope whose body goes on although all its tasks were cancelled.
+  /// Leaves a scope whose body continues although all its tasks were cancelled.
   case leave
   case verify
   case release([RetainedTask])
@@ -76,7 +76,7 @@ extension Scheduler {
     var ended: UInt64 = 0
   }
 
-  /// Performs an action, and returns whether the thread goes on.
+  /// Performs an action, and returns whether the thread continues.
   @_transparent
   private func perform(
     _ action: Action, _ context: UnsafeMutablePointer<ThreadContext>, _ turn: inout Turn
@@ -95,7 +95,7 @@ extension Scheduler {
       context.pointee.beginWaking(true)
       continuation.resume()
       context.pointee.endWaking()
-      // Unless the task's job was captured and is for this executor, the job becomes ready as usual.
+      // A job that was not captured, or that is for another executor, becomes ready as usual.
       guard let job = context.pointee.taken, job.taskID == task, job.executor == turn.executor
       else { break }
       context.pointee.taken = nil

@@ -24,8 +24,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let report: TestReport
   /// Whether short cuts are taken that change no result.
   ///
-  /// Sleeps on no actor use `sleep(_:on:)`, a job may move time itself (`SchedulerState.moveTimeInJob`), and a woken
-  /// task runs immediately if no other job can come first.
+  /// Sleeps on no actor use `sleep(_:on:)`. A job may move time itself (`SchedulerState.moveTimeInJob`). A woken task
+  /// runs immediately if no other job can come first.
   ///
   /// Only tests of this package change this, before a task sleeps.
   @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =
@@ -284,7 +284,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func externallyStartedJobEnded(on executor: ExecutorKind?) -> ReadyJob? {
     let number: Int? = change { state in
       state.externallyStartedJobEnded()
-      // Claims the thread before `change` does, so that the current thread goes on and no other is started.
+      // Claims the thread before `change` does, so that the current thread continues and no other is started.
       return executor.flatMap {
         state.claimThread() == nil ? nil : state.idleness.threadBegins(on: $0)
       }

@@ -70,13 +70,14 @@ extension SchedulerState {
   mutating func externallyStartedJobEnded(isProgress: Bool = true) {
     idleness.externallyStartedJobEnded()
     if isProgress { activity.externallyStartedJobEnded() }
-    // Without progress, an alarm that is under way goes on. If each pause set it again, it would never ring.
+    // Without progress, an alarm that is under way continues. If each pause set it again, it would never ring.
     if isProgress || scope?.pace.alarm == nil { scope?.mustSetAlarm = true }
   }
 
   mutating func dispatchedBlockBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 {
     scope?.pace.somethingHappens()
-    // The block runs in parallel with the test's jobs. A deinit does only if a thread of another test runs it.
+    // The block runs in parallel with the test's jobs. An isolated deinit does so only if a thread of another test runs
+    // it.
     if queue != .isolatedDeinit, let chooser = order.chooser { chooser.asked(.outsideWork) }
     return idleness.dispatchedBlocks.begin(on: queue, isBarrier: isBarrier)
   }
@@ -118,9 +119,9 @@ extension SchedulerState {
     return scope.alarmRings(number, others)
   }
 
-  // MARK: - When the test cannot go on
+  // MARK: - When the test cannot continue
 
-  /// Aborts the next wait, or else the scope's body: the test never becomes idle. Returns `nil` if the test goes on.
+  /// Aborts the next wait, or else the scope's body: the test never becomes idle. Returns `nil` if the test continues.
   @inline(never)
   mutating func abort(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
     runaway.testIsIdle()

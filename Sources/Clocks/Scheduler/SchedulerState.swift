@@ -23,12 +23,12 @@ struct SchedulerState: ~Copyable {
   var isCountedAsBusy = false
   /// Whether a reported job held its thread when the scope was left.
   var leftJob = false
-  /// Whether a failure was recorded because the test does not go on.
+  /// Whether a failure was recorded because the test does not continue.
   var isReported = false
   /// The value of `XCTestFailures.newestTaskAtStart` when `isReported` was set; `nil` if no XCTest test was known.
   var xcTestOfReport: UInt64?
   var forgottenAdvances = ForgottenAdvances()
-  /// The place of the clock that a test of XCTest has last made or used, and the test.
+  /// Where an XCTest test last made or used a clock, and in which test.
   var latestUse: (place: CallSite, xcTest: UInt64)?
   var order = Order() {
     didSet { isObserved = recorder != nil || order.chooser != nil }
@@ -52,7 +52,7 @@ struct SchedulerState: ~Copyable {
   /// Decides what the scheduler's thread does next.
   ///
   /// - Parameters:
-  ///   - mayStay: Whether the thread may go on with this test; if not, it lets other tests run first.
+  ///   - mayStay: Whether the thread may continue with this test; if not, it lets other tests run first.
   ///   - runsWoken: Whether a woken task may run immediately, if no other job can come first and events are not
   ///     observed. The job of such a task counts as begun.
   mutating func next(
@@ -303,8 +303,8 @@ struct SchedulerState: ~Copyable {
   }
 
   mutating func end(_ waiter: IdleWaiter, _ reason: Runaway? = nil) -> Action {
-    // In the usual case, nothing is written: the waiting task reads the reason without the lock. If the task is not
-    // suspended yet, ThreadSanitizer does not see that its resumption comes after what is written here.
+    // Writes only if there is a reason, because the waiting task reads `runaway` without the lock. If the task is not
+    // suspended yet, ThreadSanitizer does not see that the write happens before the task resumes.
     if let reason { waiter.runaway = reason }
     idleWaiters.remove(waiter)
     runaway.waitEnds()

@@ -95,7 +95,7 @@ struct TestLifetime {
 
   /// Adds a child task that uses a clock, if the tasks that made the clocks are over or unknown.
   ///
-  /// Then the test goes on in the child. Returns tasks to release without a lock.
+  /// Then the test continues in the child. Returns tasks to release without a lock.
   mutating func add(user task: RetainedTask?) -> [RetainedTask] {
     isKnown && !areOver ? [] : add(maker: task)
   }

@@ -154,8 +154,8 @@ extension Environment {
 
   /// Checks the environment of a test process.
   ///
-  /// A value that is not accepted ends the process with code 2 before a test runs, because with the default
-  /// the tests would not do what the user requests. An unknown name is only a warning: another program may use it.
+  /// A value that is not accepted ends the process with code 2 before a test runs: tests that ran with the default
+  /// would not do what the user requests. An unknown name is only a warning: another program may use it.
   ///
   /// - Parameter entries: The environment, as an initializer receives it.
   static func check(_ entries: UnsafePointer<UnsafePointer<CChar>?>?) {

@@ -67,7 +67,7 @@ final class RunEnd: @unchecked Sendable {
   /// Notes the error of the operation, unless it was abandoned.
   ///
   /// Thread A runs a job of the operation that has held its thread for long. Thread B abandons the operation, and then
-  /// the caller reads the error. Meanwhile thread A goes on, and the operation throws.
+  /// the caller reads the error. Meanwhile thread A continues, and the operation throws.
   func note(_ error: any Error) {
     lock.withLock { if !isLeft { self.error = error } }
   }

@@ -12,9 +12,8 @@ extension VirtualTime {
   /// and a search that has tried all orders has also tried all options. A failure is shrunk to the earliest
   /// options with which it remains. So put the simplest option first, or the option with which a loop ends.
   ///
-  /// Outside a search, the result is the first option. Callers that are no tasks of the scope also get the
-  /// first option: threads, dispatch queues, and tasks of a scope within this one. May be called from any
-  /// isolation. O(1).
+  /// Outside a search, the result is the first option. Callers that are not tasks of the scope also get the first
+  /// option: threads, dispatch queues, and tasks of a scope within this one. May be called from any isolation. O(1).
   ///
   /// - Parameters:
   ///   - options: The options. If there are none, the program stops with an error at the line of the call.
@@ -48,8 +47,8 @@ extension VirtualTime {
   /// With `@Test(.schedules(500, faults: 2))` at most two faults strike in each schedule. A failure is shrunk to as
   /// few faults as possible before anything else. Without `faults:`, no fault strikes.
   ///
-  /// Outside a search, the result is `false`. Callers that are no tasks of the scope also get `false`:
-  /// threads, dispatch queues, and tasks of a scope within this one. May be called from any isolation. O(1).
+  /// Outside a search, the result is `false`. Callers that are not tasks of the scope also get `false`: threads,
+  /// dispatch queues, and tasks of a scope within this one. May be called from any isolation. O(1).
   ///
   /// - Parameter name: The name of the fault in the explanation of a failure.
   public func fault(_ name: String) -> Bool {
@@ -75,17 +74,17 @@ extension VirtualTime {
   /// ```
   ///
   /// The job's thread waits while other jobs run on another thread, so the job keeps its actor, its locks and its
-  /// task-local values. Meanwhile, no other job of that actor runs. If the job runs on the main thread, no other job
-  /// of the main thread runs either. The job may hold a lock. If another job, or the condition of an invariant, then
-  /// waits for that lock instead of trying it, the test is blocked, and a blockage is reported. The rest of the job
-  /// is the task's next step: it has a name like `a.4`. Invariants are not checked at a checkpoint, because the job
-  /// may hold a lock that they take.
+  /// task-local values. Meanwhile, no other job of that actor runs. If the job runs on the main thread, no other job of
+  /// the main thread runs either. The job may hold a lock. Another job, or the condition of an invariant, must try that
+  /// lock and not wait for it. Otherwise the test is blocked, and a blockage is reported. The rest of the job is the
+  /// task's next step: it has a name like `a.4`. Invariants are not checked at a checkpoint, because the job may hold a
+  /// lock that they take.
   ///
-  /// If the search abandons a schedule that does not end, the rest of the job does not run, and its thread waits until
-  /// the process ends. Only on the main thread does the job go on, because other tests need that thread.
+  /// If the search abandons a schedule that does not end, the rest of the job does not run. Its thread waits until the
+  /// process ends. Only on the main thread does the job continue, because other tests need that thread.
   ///
-  /// Outside a search, and for a caller that is no task of the scope, the function does nothing. O(1) if no
-  /// other job is ready; otherwise a change of threads.
+  /// Outside a search, and for a caller that is not a task of the scope, the function does nothing. O(1) if no other
+  /// job is ready; otherwise a change of threads.
   ///
   /// - Parameter name: The name of the point in the explanation of a failure.
   public func checkpoint(_ name: String) { scheduler.checkpoint(name) }

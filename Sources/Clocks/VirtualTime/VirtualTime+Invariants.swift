@@ -39,13 +39,12 @@ extension VirtualTime {
   /// time.always("no overdraft", on: account) { $0.balance >= 0 }
   /// ```
   ///
-  /// The runtime itself runs the condition on the actor, so the condition may access the actor's state like
-  /// the actor's own jobs. The condition is checked between two steps, as soon as no job runs or is queued on
-  /// the actor. While work outside the scope runs on the actor, the check waits for the end of that work. A
-  /// condition on the main actor is checked after each step on the main thread, because no other step can
-  /// change that state. If the actor has an executor of its own, that executor runs the condition, at a time
-  /// that is not known. When the body returns, the scope does not wait for an actor that is not free, so
-  /// the condition is then not checked at the end.
+  /// The runtime itself runs the condition on the actor, so the condition may access the actor's state like the actor's
+  /// own jobs. The condition is checked between two steps, as soon as no job runs or is queued on the actor. While work
+  /// outside the scope runs on the actor, the check waits for the end of that work. A condition on the main actor is
+  /// checked after each step on the main thread, because no other step can change that state. If the actor has an
+  /// executor of its own, that executor runs the condition, at a time that is not known. When the body returns, the
+  /// scope does not wait for an actor that is not free. The condition is then not checked at the end.
   ///
   /// The condition does not see the states within a step; no other task can see them either. Otherwise, the
   /// function is like ``always(_:fileID:filePath:line:column:_:)``. The scope retains the actor until the

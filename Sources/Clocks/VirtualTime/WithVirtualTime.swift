@@ -179,8 +179,8 @@ extension VirtualTime {
     // The closure is sent into the group and not used here afterwards, which Swift 6.2 does not recognize.
     let child = unsafeBitCast(child, to: (@Sendable @isolated(any) () async -> Void).self)
     await withTaskGroup { group in
-      // The child's first job waits for the end of the current job, so that in every run the current task is
-      // suspended before the child ends.
+      // The child's first job waits for the end of the current job. So in every run the current task is suspended
+      // before the child ends.
       scheduler.waitForCurrentJob()
       // A task that is started in a context of the scope's scheduler belongs to the scope.
       var context = ThreadContext(owner: scheduler, taskID: UnownedTask.currentID ?? 0)

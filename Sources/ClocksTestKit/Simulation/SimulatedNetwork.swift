@@ -16,9 +16,9 @@ import ClocksSupport
 ///   …
 /// ```
 ///
-/// In a search, each message takes the least latency, the most, or one of two between. It may be lost, or come twice,
-/// at most as often as `faults:` allows, and messages that are sent one after another may arrive in the opposite order.
-/// The search decides all this as it decides the order of jobs: the decisions are part of the token and of the shortest
+/// In a search, each message takes the least latency, the most, or one of two between. It may be lost, or arrive twice,
+/// at most as often as `faults:` allows. Messages that are sent one after another may arrive in the opposite order. The
+/// search decides all this as it decides the order of jobs: the decisions are part of the token and of the shortest
 /// failure. Decisions about a message are made when it is sent, by the task that sends it. Outside a search every
 /// message takes the least latency, none is lost, and they arrive in the order in which they were sent. The network has
 /// no randomness of its own. A recorded timeline marks messages, crashes, restarts and partitions.
@@ -26,7 +26,7 @@ import ClocksSupport
 /// A node is a name. ``run(on:fileID:filePath:line:column:_:)`` gives it a program, which ends when the node crashes
 /// and begins again when the node is restarted. Data that survives a crash is in a ``SimulatedDisk``.
 ///
-/// A name that is not in `nodes` is recorded as a failure of the test at the line of the call, which then has no
+/// A name that is not in `nodes` is recorded as a failure of the test, at the line of the call. The call then has no
 /// effect. Messages in transit retain the network. When the network is freed, its inboxes end. When the body of the
 /// scope returns, the programs of all nodes are cancelled. All functions may be called from any task.
 public final class SimulatedNetwork<Message: Sendable>: Sendable {
@@ -94,8 +94,8 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
 
   /// Sends a message, and returns when it is on its way.
   ///
-  /// The message is lost without an error if the receiver has crashed, or if a partition parts the nodes, when it is
-  /// sent or when it would arrive: a sender cannot know. A message from a node to itself is lost only if the node
+  /// The message is lost without an error if the receiver has crashed or a partition separates the nodes, at the
+  /// instant of sending or of arrival: a sender cannot know. A message from a node to itself is lost only if the node
   /// crashes before it arrives, and never comes twice. Like any call that leaves an actor, the call suspends: other
   /// calls of the actor may come in between.
   ///

@@ -121,7 +121,8 @@ struct StatusProbe: Sendable {
       return function
     }
 
-    /// Returns whether a detached task has the bit. An immediate task is no test: the runtime sets the bit in it.
+    /// Returns whether a detached task has the bit. An immediate task proves nothing, because the runtime sets the bit
+    /// in it.
     private static func detachedTaskHasPreference() -> Bool {
       // Without hooks, the task starts on another thread, and the job is `nil`.
       let (task, job) = PlantedTasks.make {}

@@ -54,8 +54,8 @@ struct UnownedTask: Sendable {
   var nameInRecords: String? {
     let task = unsafeBitCast(job, to: UnsafeRawPointer.self)
     var record = task.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
-    // Each nested cancellation handler or task group adds a record, so a real list is far shorter. The limit
-    // ends the loop if the memory is no such list.
+    // Each nested cancellation handler or task group adds a record, so a real list is far shorter. The limit ends the
+    // loop if the memory is not such a list.
     for _ in 0..<10_000 {
       guard let current = record else { return nil }
       let kind = current.load(fromByteOffset: TaskABI.Record.kind, as: UInt.self)

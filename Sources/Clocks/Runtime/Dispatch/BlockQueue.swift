@@ -49,7 +49,8 @@ import ClocksSupport
     static func wasSuspended(_ object: OpaquePointer, of owner: TaskOwner) {
       guard BlockQueue.canBeSuspended(object) else { return }
       let suspension = Suspension(queue: BlockQueue(object), owner: owner)
-      // Noted first: thread B, which ends an earlier suspension, may take this one, and its note must come second.
+      // The owner is notified before the list grows. Thread B, which resumes the queue, may take this suspension from
+      // the list, and must not notify the owner first.
       owner.noteStop(.ofAll, of: suspension.queue, 1)
       lock.withLock { suspensions[object, default: []].append(suspension) }
     }

@@ -50,7 +50,7 @@ import ClocksSupport
       guard let known = DispatchSourceRegistry.find(source) else {
         return setHandler.original(source, block)
       }
-      // A source of `URLSession` or of a test library is no work of the test.
+      // A source of `URLSession` or of a test library is not part of the test's work.
       if let block, !known.isTimer, HandedBlock(block).library != nil {
         DispatchSourceRegistry.remove(source)?.wasReleased()
         return setHandler.original(source, block)

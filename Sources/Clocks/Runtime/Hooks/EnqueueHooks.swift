@@ -79,7 +79,7 @@ extension RuntimeHooks {
       let getMain = slot("getMainExecutor", of: GetMainHook?.self),
       let isMain = slot("isMainExecutor", of: IsMainHook?.self)
     else { return false }
-    // Code that still refers to the prior executor must also learn that it is the main actor's executor.
+    // The prior executor must still count as the main actor's, for code that has kept a reference to it.
     isMain.pointee = { executor, original in
       ExecutorWords(executor).object == ExecutorWords(RuntimeHooks.mainReference).object
         || original(executor)

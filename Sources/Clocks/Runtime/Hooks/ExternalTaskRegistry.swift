@@ -5,10 +5,10 @@ import Synchronization
 ///
 /// These jobs are actor drains, and jobs of unowned tasks that may be adopted while they run.
 ///
-/// Thread A runs a task, and writes into the task's status that it is suspended or over. Thread B reads the
-/// status. Thread A may still continue the task, or resume tasks that wait for it. So a task whose status says
-/// that it does not run has returned only once its own job has ended, and each actor drain that was running
-/// then has ended or runs another task.
+/// Thread A runs a task, and writes into the task's status that it is suspended or over. Thread B reads the status.
+/// Thread A may still continue the task, or resume tasks that wait for it. So a task whose status says that it does not
+/// run has not always returned. It has returned once its own job has ended, and each actor drain that was running then
+/// has ended or runs another task.
 enum ExternalTaskRegistry {
   private struct Entry {
     let task: RetainedTask

@@ -13,8 +13,9 @@ enum Hops {
   /// 0 before the number is known.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var kind: UInt = 0
 
-  /// The preferred executor, which lives as long as the process. The default executor would not do, because a task
-  /// need not come back to it.
+  /// The preferred executor, which lives as long as the process.
+  ///
+  /// It is not the default executor, because a task that prefers that one need not come back to it.
   static let executor = PatchedDefaultExecutor()
 
   /// Calls `make` with the preference before a task's options. A later option wins, so a preference that the
@@ -29,13 +30,13 @@ enum Hops {
     return withUnsafePointer(to: &preference) { make(UnsafeRawPointer($0)) }
   }
 
-  /// Reads the kind from the options of a task that is created with our preference.
+  /// Sets `kind` from the options of a task that is created with the preference for `executor`.
   static func learn(from options: UnsafeRawPointer?) {
     let executor = ExecutorWords(executor.asUnownedTaskExecutor())
     kind = TaskOption.kind(of: executor, in: options) ?? kind
   }
 
-  /// Learns the kind. Called once, after the creation of tasks was redirected.
+  /// Sets `kind` by creating a task. Called once, after the creation of tasks was redirected.
   static func learnKind() {
     guard TaskCreation.isSeen,
       #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *)
@@ -130,7 +131,7 @@ struct ActorDrain {
   let actor: ObjectIdentifier
   private let pointer: UnsafeRawPointer
 
-  /// `nil` if the job is no actor drain.
+  /// `nil` if the job is not an actor drain.
   init?(_ job: UnownedJob) {
     let job = unsafeBitCast(job, to: UnsafeRawPointer.self)
     let flags = job.load(fromByteOffset: TaskABI.Job.flags, as: UInt32.self)

@@ -26,7 +26,7 @@ enum RealSleeps {
       return !status.isCancelled && !status.isOver
     }
 
-    /// Whether the sleep may wake up a test of `other`: it is no sleep of another test, as far as is known.
+    /// Whether the sleep may wake up a test of `other`: as far as is known, it does not belong to another test.
     func mayWake(_ other: TaskOwner) -> Bool {
       guard task != 0 else { return owner == nil || owner == ObjectIdentifier(other) }
       let isOfEarlierTest = task <= XCTestFailures.newestTaskAtStart ?? 0

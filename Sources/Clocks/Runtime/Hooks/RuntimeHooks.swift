@@ -172,7 +172,8 @@ extension ThreadContext {
 
 /// The functions of Dispatch that are not replaced, for the package's own work.
 enum InternalDispatch {
-  /// Whether a job occupies a thread for long. Dispatch replaces a blocked thread, but not one that loops.
+  /// Whether a job has occupied its thread for long. Dispatch adds a thread for a blocked one, but not for one that
+  /// loops.
   fileprivate static let isPoolBlocked = Atomic(false)
 
   #if os(Linux)

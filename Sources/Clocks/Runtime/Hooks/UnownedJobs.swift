@@ -16,8 +16,9 @@ import Synchronization
 /// The `taskID` of such a `ReadyJob` is the task that `TestCaseMembership` has noted as having yielded; else 0.
 final class UnownedJobs: @unchecked Sendable {
   private static let highestPriority = 33
-  /// By priority, and then those of the main thread. Each job reads this, and a debug build would call generic
-  /// functions for an `Array`.
+  /// The queues of the pool by priority, and then the queue of the main thread.
+  ///
+  /// Not an `Array`, because each job reads this, and a debug build would call generic functions.
   nonisolated(unsafe) private static let all: UnsafeMutablePointer<UnownedJobs> = {
     let all = UnsafeMutablePointer<UnownedJobs>.allocate(capacity: highestPriority + 2)
     for priority in 0...highestPriority {

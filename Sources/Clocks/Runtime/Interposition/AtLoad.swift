@@ -1,11 +1,10 @@
 import ClocksSupport
 
 #if canImport(Darwin) || canImport(Glibc)
-  // A test process installs the hooks at load, before it has a second thread, so that every job that can create
-  // a clock passes through them. All other processes install them when they first make a clock or a scope, or ask for
-  // the capability.
-  // The C libraries of Apple and of GNU pass the arguments of the process to initializers. Others (Musl) pass
-  // none, so reading the arguments there would read arbitrary memory.
+  // A test process installs the hooks at load, before it has a second thread. So every job that can create a clock
+  // passes through the hooks. All other processes install them when they first make a clock or a scope, or ask for the
+  // capability. The C libraries of Apple and of GNU pass the arguments of the process to initializers. Others (Musl)
+  // pass none, so reading the arguments there would read arbitrary memory.
 
   #if compiler(>=6.3)
     #if canImport(Darwin)

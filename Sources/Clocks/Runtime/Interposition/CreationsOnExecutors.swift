@@ -27,7 +27,7 @@ enum CreationsOnExecutors {
 
   /// Ends the creation of a task, after the task was registered.
   ///
-  /// Enqueues the task's job if it was postponed. If thread B is creating another task on the executor, that task's
+  /// Enqueues the task's job if it was postponed. Thread B may be creating another task on the executor. That task's
   /// job stays postponed until thread B calls this, so that thread B's own jobs keep their order.
   static func end(_ creation: Creation, of task: UInt64) {
     let jobs: [Postponed] = lock.withLock {

@@ -128,8 +128,8 @@ enum NondeterminismHooks {
 
 /// The seeds with which the standard library hashes.
 ///
-/// The order of a `Set` or a `Dictionary` follows from two numbers that the process draws when it starts, and
-/// from the address of its storage. Explored tests need both to be equal in each run and each process.
+/// The order of a `Set` or a `Dictionary` depends on two numbers that the process draws at its start, and on the
+/// address of the storage. Explored tests need both to be equal in each run and each process.
 ///
 /// Source: `_swift_stdlib_Hashing_parameters` and `_HashTable.hashSeed` of the Swift standard library.
 package enum Hashing {

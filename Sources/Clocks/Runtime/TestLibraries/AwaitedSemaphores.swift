@@ -2,8 +2,9 @@ import ClocksSupport
 
 /// The semaphores for which threads of tests wait without a time limit.
 ///
-/// A thread that waits does not keep time from jumping. From a signal until a thread goes on, time must not jump. Each
-/// of the threads may be the one that goes on. So the signal counts as a block, until one of them does.
+/// A waiting thread does not keep time from jumping. But time must not jump between a signal and the return of the wait
+/// that takes it. It is not known which thread takes a signal. So the signal counts as a block until one of the waits
+/// returns.
 enum AwaitedSemaphores {
   private struct Waiters {
     let owner: any PausableOwner
@@ -22,7 +23,7 @@ enum AwaitedSemaphores {
     for semaphore: OpaquePointer, on thread: ThreadWaits, _ wait: (UInt64) -> Int
   ) -> Int {
     lock.withLock { waiters[semaphore, default: Waiters(owner: thread.owner)].count += 1 }
-    // A signal that came before this thread was registered was not counted, so there is no need to wait for it.
+    // Tries without blocking first: a signal that was sent before this thread was registered does not count as a block.
     var result = wait(0)
     if result != 0 {
       thread.owner.workEnded(thread.block)
@@ -37,7 +38,7 @@ enum AwaitedSemaphores {
     guard var state = waiters[semaphore] else { return }
     state.count -= 1
     if let signal = state.signals.popLast() { state.owner.workEnded(signal) }
-    // Code that is not seen may have taken a signal. No thread is left that could go on by it.
+    // Code whose waits are not seen may have taken a signal. Then more signals are counted than threads wait.
     while state.signals.count > state.count, let signal = state.signals.popLast() {
       state.owner.workEnded(signal)
     }

@@ -2,22 +2,22 @@ import ClocksSupport
 
 /// The pause of a job that waits and meanwhile holds its thread. Any thread may end the pause.
 ///
-/// A function that counts the job in another way calls a closure for that, under the lock. So while thread A counts the
-/// job, thread B, which ends the pause, waits. When thread B goes on, time may move.
+/// A function that changes how the job counts calls a closure for that, under the lock. So while thread A counts the
+/// job, thread B, which ends the pause, waits for the lock. When thread B continues, time may move.
 final class JobPause: @unchecked Sendable {
   private enum Phase {
     case running
     /// The job is about to pause, and still counts as running.
     case beginning
     case paused
-    /// The job counts as running, because it was woken. Its thread goes on soon, or runs a callback within the wait.
+    /// The job counts as running, because it was woken. Its thread continues soon, or runs a callback within the wait.
     case resumed
     /// Another job waits on the same thread, in a callback of the job's wait. The job counts as paused.
     case covered
     /// Like `covered`. When the other job's wait is over, this job counts as running.
     case resumedWhileCovered
     case runningWhileCovered
-    /// The job counts as a block, although its thread is in no wait that is seen.
+    /// The job counts as a block, although no wait of its thread is seen.
     case parallel
     /// Like `parallel`, within a wait in which the job was resumed: in a callback, or because another thread has taken
     /// what the job waited for.
@@ -79,7 +79,8 @@ final class JobPause: @unchecked Sendable {
     }
   }
 
-  /// Calls `count`, which counts the job as running again, if the job is paused. A job that is about to pause goes on.
+  /// Calls `count`, which counts the job as running again, if the job is paused. A job that is about to pause does not
+  /// pause.
   func resume(_ count: () -> Void) {
     lock.withLock {
       switch phase {
@@ -103,10 +104,10 @@ final class JobPause: @unchecked Sendable {
     }
   }
 
-  /// Notes that the thread counts as a job from now on, on that thread.
+  /// Notes that the thread counts as a job from now on. Called on that thread.
   func jobBegins() { lock.withLock { phase = .running } }
 
-  /// Notes that the job ends, on its thread. Calls `countAsRunning` if the job counts as a block.
+  /// Notes that the job ends. Called on the job's thread. Calls `countAsRunning` if the job counts as a block.
   func jobEnds(_ countAsRunning: () -> Void) {
     lock.withLock {
       guard phase == .running || phase == .parallel else { return }
@@ -117,7 +118,7 @@ final class JobPause: @unchecked Sendable {
 
   /// Notes that another job begins to wait on the job's thread.
   ///
-  /// The thread cannot go on, so if the job counts as running, this calls `count`, which counts it as paused. If it
+  /// The thread cannot continue, so if the job counts as running, this calls `count`, which counts it as paused. If it
   /// counts as a block, this calls `countAsRunning` before.
   func cover(_ count: () -> Void, _ countAsRunning: () -> Void) {
     lock.withLock {
@@ -131,7 +132,7 @@ final class JobPause: @unchecked Sendable {
     }
   }
 
-  /// Notes that the other job's wait is over. Calls `count`, which counts the job as running, if it goes on.
+  /// Notes that the other job's wait is over. Calls `count`, which counts the job as running, if it continues.
   func uncover(_ count: () -> Void) {
     lock.withLock {
       if phase != .covered { count() }

@@ -62,14 +62,14 @@ import Synchronization
   /// A wait of Foundation for a condition that ends at an instant of virtual time.
   ///
   /// The thread holds its job, or its block, as in a `LimitedWait`. It waits without a limit in real time. At the
-  /// instant of virtual time the condition is broadcast, until the thread goes on. Other threads that wait for the
+  /// instant of virtual time the condition is broadcast, until the thread continues. Other threads that wait for the
   /// condition may wake up, too. POSIX allows that.
   final class ConditionWait: Sendable {
     nonisolated(unsafe) private let condition: UnsafeMutablePointer<pthread_cond_t>
     /// Guards the variables below. Rank `leaf`.
     private let lock = Lock(.leaf)
     nonisolated(unsafe) private var isLimitReached = false
-    /// Whether the thread goes on, so that the condition may be destroyed.
+    /// Whether the thread has returned from its wait. Then the condition may be destroyed.
     nonisolated(unsafe) private var isOver = false
 
     private init(for condition: UnsafeMutablePointer<pthread_cond_t>) {

@@ -51,7 +51,7 @@ enum MainRunLoop {
   private static let add = RuntimeSymbol.function("CFRunLoopAddSource", as: UseSource.self)
   private static let remove = RuntimeSymbol.function("CFRunLoopRemoveSource", as: UseSource.self)
 
-  /// A source whose handler does nothing. A run loop that waits for one source ends with it.
+  /// A source whose handler does nothing. Signalling it ends a run of a run loop that handles one source.
   nonisolated(unsafe) private static let source: UnsafeRawPointer? = {
     guard let create = RuntimeSymbol.function("CFRunLoopSourceCreate", as: CreateSource.self) else {
       return nil

@@ -149,7 +149,7 @@ enum OutsideWork {
 
     static func isMain(_ thread: Int32) -> Bool { thread == getpid() }
 
-    /// Returns how often each thread of the process has run, if all wait for each other; `nil` if one may go on.
+    /// Returns how often each thread of the process has run, if all wait for each other; `nil` if one may continue.
     ///
     /// A thread that belongs to no test may also wait for events.
     ///
@@ -177,7 +177,7 @@ enum OutsideWork {
             || (isOutside ? waitsForever(call) : waitsWithinTheProcess(call, isOfBlock: false))
         else { return nil }
         let number = ProcFileSystem.words(of: thread, in: "schedstat").last.flatMap(UInt64.init)
-        // A thread of Dispatch that waits for timers runs for the watchdog's.
+        // Dispatch's thread for timers also runs for the watchdog's timer, so its turns do not count.
         let isForEvents = epollWaits.contains(call.first ?? "")
         turns.ofAll[thread] = isForEvents && !isOutside ? 0 : number
         if isOutside { turns.ofOutside = (turns.ofOutside ?? 0) &+ (number ?? 0) }

@@ -127,7 +127,7 @@ import ClocksSupport
     ) -> CInt {
       OutsideWork.begins()
       let work = ThreadStart {
-        // A thread that calls `pthread_exit` counts as one that goes on.
+        // `pthread_exit` skips the `defer`, so a thread that calls it counts as outside work forever.
         defer { OutsideWork.ends() }
         if let test { return test.run { start(argument) } }
         OutsideWork.setOutside(true)
@@ -212,7 +212,7 @@ import ClocksSupport
 
     private static let sleep: Interposed<@convention(c) (CUnsignedInt) -> CUnsignedInt> =
       Interposed("sleep") {
-        // The locks of Foundation sleep for no time until they are free.
+        // A thread that waits for a lock of Foundation calls `sleep(0)` in a loop.
         $0 > 0 && ThreadWaits.sleep(for: .seconds(Int64($0))) ? 0 : sleep.original($0)
       }
   }

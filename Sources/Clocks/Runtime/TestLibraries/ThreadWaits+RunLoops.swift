@@ -15,7 +15,7 @@ extension ThreadWaits {
     }
     let now = owner.virtualNow
     var deadline = saturatingSum(now, .seconds(max(0, min(seconds, 1e12))))
-    // A callback within a slice may run the run loop for as short a time. That run is no slice.
+    // A callback within a slice may run the run loop for as short a time. That run is not a slice.
     let isSlice = seconds < 0.101 && deadlines.last?.uses == uses - 1
     if isSlice, let wait = deadlines.last { deadline = wait.end }
     // XCTest waits for an async method for an unlimited time.
@@ -44,7 +44,7 @@ extension ThreadWaits {
     let real = seconds <= 0 ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
     let isReady = { () -> Int32? in
       if self.isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
-      // Neither a timer nor a block must begin while the job is paused.
+      // No timer and no block may begin while the job is paused, so both are handled before the pause.
       let isAnyReady =
         RunLoopTimers.isAnyDue(self.dueInstant) || rounds < Self.mostRounds && self.hasNewBlocks
       return isAnyReady ? MainRunLoop.timedOut : nil
@@ -71,13 +71,14 @@ extension ThreadWaits {
     if !isQuiet || !isDue && result != MainRunLoop.timedOut {
       quietSlices = 0
     } else if isDue || isSliceOver {
-      // A slice that readings of clocks have ended early says nothing about work outside.
+      // A slice that was ended early, by a reading of the clock, left work outside no time to act. It does not count.
       quietSlices += 1
     }
     return isDue && isStopped.load(ordering: .sequentiallyConsistent) ? MainRunLoop.stopped : result
   }
 
-  /// How often a run loop is run for blocks before time may move although there are more: each may pass another.
+  /// The number of runs of a run loop for blocks after which time may move although more are pending: each block may
+  /// pass another one.
   private static let mostRounds = 16
 
   /// Whether a block was passed to a run loop, perhaps to this one, since this one was last run for blocks.

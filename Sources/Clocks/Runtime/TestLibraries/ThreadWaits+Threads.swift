@@ -29,11 +29,11 @@ extension ThreadWaits {
 
 /// A thread that a test starts, in a suite that was not written for virtual time.
 ///
-/// The thread may do real work without an end, so it counts as a block on a queue, for which a test waits only as long
-/// as there is progress. It may also sleep, or call `wait(for:)`, as in packages that have copied `fulfillment(of:)`.
-/// Then it counts as a job that is paused. From the thread's creation to its wait, and from the wait to what it does
-/// next, time must not move to the timeouts of the test, even if the thread has to wait for a processor. While it waits
-/// for a semaphore, it does not count (`AwaitedSemaphores`).
+/// The thread may do real work without an end. So it counts as a block on a queue: a test waits for it only as long as
+/// there is progress. It may also sleep, or call `wait(for:)`, as in packages that have copied `fulfillment(of:)`. Then
+/// it counts as a job that is paused. Time must not move to the timeouts of the test from the thread's creation to its
+/// wait, nor from the wait to its next action, even if the thread has to wait for a processor. While it waits for a
+/// semaphore, it does not count (`AwaitedSemaphores`).
 struct TestThread: Sendable {
   private let owner: any PausableOwner
   /// The number by which the thread counts as a block, until it first waits.
@@ -156,7 +156,7 @@ extension ThreadWaits {
   static func willStop(_ runLoop: UnsafeRawPointer?) {
     guard let waits = lock.withLock({ all.last { $0.runLoop == runLoop } }) else { return }
     waits.isStopped.store(true, ordering: .sequentiallyConsistent)
-    // A thread in another wait, within the run loop or before it, looks at these when it comes to the run loop.
+    // A thread in another wait is not woken. It reads `isStopped` and `isStopMissed` when it comes to the run loop.
     guard waits.isInRunLoop.load(ordering: .sequentiallyConsistent) else {
       return waits.isStopMissed.store(true, ordering: .sequentiallyConsistent)
     }
@@ -171,7 +171,8 @@ extension ThreadWaits {
     waits.wakeUp()
   }
 
-  /// Returns the test method that waits for a semaphore or a group, and the number of the wait; `nil` if none does.
+  /// Returns the test method that waits for a semaphore or a group, and the number of its wait; `nil` if no method
+  /// waits for it.
   static func methodWait(for object: OpaquePointer) -> (waits: ThreadWaits, number: Int)? {
     guard areSeen, let waits = lock.withLock({ all.first { $0.work == .method } }) else {
       return nil
@@ -183,7 +184,7 @@ extension ThreadWaits {
 
   /// Waits until the method counts as running again. The current thread keeps time from moving meanwhile.
   ///
-  /// - Parameter isOver: Returns whether the method's thread is about to go on. Another thread may enter the group
+  /// - Parameter isOver: Returns whether the method's thread is about to continue. Another thread may enter the group
   ///   before the method's thread has begun to wait for it.
   func awaitEnd(ofWait number: Int, while isOver: () -> Bool) {
     while endedWaits.load(ordering: .acquiring) == number, isOver() { yieldThread() }

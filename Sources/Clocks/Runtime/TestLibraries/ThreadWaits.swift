@@ -8,10 +8,10 @@ import Synchronization
 /// the watchdog, and computes the wait's deadline from the watchdog's instant. If the thread's run loop has no sources,
 /// a slice returns immediately. Then this package itself waits for the end of the wait.
 ///
-/// The thread may wait for another thread or a socket, which no scheduler sees. So in a suite that was not written
-/// for virtual time (`PausedWaits.all`), a wait times out only after some slices of real time in which nothing else
-/// was pending, unless no outside work is possible (`OutsideWork.isPossible`). As long as a thread or a timer of the
-/// run loop may end the wait, the timeout passes in real time. The number of slices is a guess.
+/// The thread may wait for another thread or a socket, which no scheduler sees. So in a suite that was not written for
+/// virtual time (`PausedWaits.all`), a wait times out only after some slices of real time in which nothing else was
+/// pending. If no outside work is possible (`OutsideWork.isPossible`), it times out without them. As long as a thread
+/// or a timer of the run loop may end the wait, the timeout passes in real time. The number of slices is a guess.
 ///
 /// Source: `XCTWaiter.swift` and `WaiterManager.swift` of swift-corelibs-xctest, as of Swift 6.3.
 final class ThreadWaits: @unchecked Sendable {
@@ -146,7 +146,7 @@ final class ThreadWaits: @unchecked Sendable {
   let semaphore = Atomic<UInt>(0)
   /// How often in a row the method has looked at a semaphore or a group without waiting for it.
   private var polls = 0
-  /// After so many looks, time may move, because the method may look until it does. The number is a guess.
+  /// The number of looks after which time may move: the method may look until time moves. The number is a guess.
   private static let mostPolls = 10_000
   /// Counts the ended waits for semaphores and groups.
   let endedWaits = Atomic(0)
@@ -173,7 +173,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// Ends the waits of a thread whose run loop has no sources.
   let wake = ThreadSemaphore()
 
-  /// When a sleep that goes on in real time would have ended in virtual time. Written before the thread wakes.
+  /// When a sleep that continues in real time would have ended in virtual time. Written before the thread wakes.
   ///
   /// Virtual time may have been ahead of real time, and Foundation would sleep again for the difference.
   var endOfSleep: Double?
@@ -194,18 +194,19 @@ final class ThreadWaits: @unchecked Sendable {
     let isInWait = pause.hasBegun
     let heldTime = self.holdsTime.load(ordering: .relaxed)
     let wasInRunLoop = isInRunLoop.exchange(inRunLoop, ordering: .sequentiallyConsistent)
-    // A timer of the run loop that is becoming due may still take this wait for that of the run loop.
+    // A thread in `RunLoopTimers.isDue` may have seen the run loop's wait. It must not end this wait instead.
     if !inRunLoop { RunLoopTimers.awaitBeginning() }
     if isInWait { resume() }
     let isHeldBelow = isInWait ? nil : below?.cover()
     depth.add(1, ordering: .relaxed)
     setHold(holdsTime)
-    // A run loop of the method runs jobs of the main thread, and other waits of the method do not.
+    // While the test method runs a run loop, jobs of the main thread can run. During its other waits they cannot.
     let takesMain = holdsMain && (work != .method || !inRunLoop)
     let next = PausedJob(
       task: UnownedTask.currentID ?? 0, takesMain: takesMain, isInRunLoop: inRunLoop)
     pause.begin(endParallel) { job = next }
-    // Read after the pause has begun: thread B makes something ready, and then ends the pause of this thread.
+    // Checked after the pause has begun. Thread B first makes something ready, and then ends this thread's pause. So
+    // either this check sees what is ready, or thread B sees the pause.
     let early = isReady()
     if early == nil {
       noteSyncs(1)
@@ -226,7 +227,7 @@ final class ThreadWaits: @unchecked Sendable {
     return result
   }
 
-  /// Notes that the thread begins to wait within calls of `DispatchQueue.sync` (`change` is 1), or goes on (-1).
+  /// Notes that the thread begins to wait within calls of `DispatchQueue.sync` (`change` is 1), or continues (-1).
   private func noteSyncs(_ change: Int) {
     var next = ThreadContext.current?.pointee.sync
     while let sync = next?.pointee {

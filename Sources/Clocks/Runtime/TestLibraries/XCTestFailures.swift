@@ -39,8 +39,8 @@ enum XCTestFailures {
 
   /// Writes a note on a failure that XCTest records on this thread, if there is one.
   ///
-  /// The text of a failure cannot be changed. The note has the failure's place and test, because XCTest calls its
-  /// observers in any order, so that it may write the failure before or after the note.
+  /// The text of a failure cannot be changed. The note has the failure's place and test: XCTest calls its observers in
+  /// any order, so it may write the failure before or after the note.
   fileprivate static func writeNote(on text: String, _ file: String, _ line: Int, _ test: AnyObject)
   {
     let (find, isOwn) = lock.withLock {

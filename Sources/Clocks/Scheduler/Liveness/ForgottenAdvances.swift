@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// The forgotten advances that were reported: tasks of the current test sleep on clocks that it does not advance.
 ///
-/// After a report the sleeps end, so the test may sleep again. Another report would say nothing new, unless the test
-/// sleeps on a clock that was made at another place, or on one whose time has moved since.
+/// After a report the sleeps end, so the test may sleep again. Another report says something new only if the test
+/// sleeps on a clock that was made at another place, or whose time has moved since.
 struct ForgottenAdvances {
   /// How often sleeps end without another report. A test that sleeps on and on then counts as stuck.
   private static let mostRepetitions = 50

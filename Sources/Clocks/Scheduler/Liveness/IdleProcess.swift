@@ -1,14 +1,14 @@
 import ClocksSupport
 import Synchronization
 
-/// Lets tests go on whose threads wait for what only virtual time can bring about.
+/// Lets tests continue whose threads wait for events that only a move of virtual time can cause.
 ///
-/// A suite that was written for real time may block a thread in a way that is not seen as a wait: by a lock, a condition
-/// or `DispatchQueue.sync`. The job counts as running, so no other job begins and time stands still. But it may wait for
-/// another task, or for a block that sleeps. So while a test makes no progress, this looks at the process's threads.
-/// If all wait for each other, and none has run since the last look, the jobs that hold threads become parallel jobs,
-/// and time moves by one step. This goes on for five seconds while none of these threads runs, and no block begins or ends.
-/// Then the watchdog lets time pass without them.
+/// A suite that was written for real time may block a thread in a way that is not seen as a wait: by a lock, a
+/// condition or `DispatchQueue.sync`. The job counts as running, so no other job begins and time stands still. But it
+/// may wait for another task, or for a block that sleeps. So while a test makes no progress, this looks at the
+/// process's threads. Perhaps all wait for each other, and none has run since the last look. Then the jobs that hold
+/// threads become parallel jobs, and time moves by one step. This continues for five seconds while none of these
+/// threads runs, and no block begins or ends. Then the watchdog lets time pass without them.
 enum IdleProcess {
   /// The times between two looks: while all threads wait, while a thread holds a test, and at other times.
   private static let intervals = (
@@ -17,11 +17,11 @@ enum IdleProcess {
   )
   private static let isLooking = Atomic(false)
 
-  /// What a look has found.
+  /// The result of one look at the threads of the process.
   private struct Look {
     /// The thread that has looked.
     var thread: Int32 = 0
-    /// How often each thread had run; `nil` if some thread could go on.
+    /// How often each thread had run; `nil` if some thread could continue.
     var turns: OutsideWork.Turns?
 
     init() {}
@@ -35,7 +35,7 @@ enum IdleProcess {
       turns = OutsideWork.turnsIfAllWait(holders: holders, paused: paused)
     }
 
-    /// Whether no thread has run between two looks, besides those that have looked.
+    /// Whether no thread has run between two looks, except those that looked.
     func isSame(as earlier: Look) -> Bool {
       guard let turns, let before = earlier.turns else { return false }
       return turns.ofAll.allSatisfy {
@@ -46,10 +46,10 @@ enum IdleProcess {
 
   /// Used by one look at a time.
   nonisolated(unsafe) private static var last = Look()
-  /// How often the threads that belong to no test had run, and since when they have not.
+  /// How often the threads that belong to no test had run, and since when this number is unchanged.
   nonisolated(unsafe) private static var outside: (turns: UInt64, since: ServedTime)?
 
-  /// How many more looks follow after the short interval although a thread could go on. After a step of time, most
+  /// How many more looks follow after the short interval although a thread could continue. After a step of time, most
   /// threads run only for a moment.
   nonisolated(unsafe) private static var quickLooks = 0
 

@@ -11,7 +11,7 @@ extension Scheduler {
     change { $0.latestUse = (place, test) }
   }
 
-  /// The place of the clock that the current test has last made or used; by default, that of the first clock.
+  /// Where the current test last made or used a clock; by default, the place of the first clock.
   var place: CallSite {
     guard isProcessWide else { return report.origin }
     let test = XCTestFailures.newestTaskAtStart ?? 0

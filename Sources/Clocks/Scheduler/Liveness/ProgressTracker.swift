@@ -167,8 +167,8 @@ struct RunawayGuard {
   mutating func jobBegins(of task: UInt64) -> Runaway? {
     jobs += 1
     if task == rootTask, rootTask != 0 { wakes = 0 }
-    // A task that yields alternates its jobs with jobs of the runtime that have no task. The runaway is
-    // reported at a job with a task, unless none comes.
+    // When a task yields in a loop, its jobs alternate with jobs of the runtime that have no task. A job of the task
+    // can be named in the report, so a job without a task is reported only after twice the limit.
     guard jobs > limits.jobs, task != 0 || jobs > 2 * limits.jobs else { return nil }
     return .jobs(limits.jobs, task: task)
   }

@@ -10,7 +10,7 @@ struct ServedTime {
   private let start = RealTime(in: .zero)
   private let withheldBefore = Self.totalWithheld
 
-  /// The real time that was withheld so far, in nanoseconds.
+  /// The total real time that does not count as served time, in nanoseconds.
   private static let withheld = Atomic<UInt64>(0)
 
   var nanosecondsSince: UInt64 { start.nanosecondsSince }
@@ -24,7 +24,7 @@ struct ServedTime {
 
   static var totalWithheld: UInt64 { withheld.load(ordering: .relaxed) }
 
-  /// The real time that was withheld since `totalWithheld` was `total`.
+  /// The withheld time since `totalWithheld` was `total`.
   static func withheld(since total: UInt64) -> Duration {
     .nanoseconds(Int64(clamping: totalWithheld - total))
   }
@@ -48,7 +48,7 @@ struct MachineLoad {
     /// Whether Dispatch has started a thread for a block that waited since the beginning of the interval.
     var hasServedBlock: Bool
 
-    /// Whether the process has done next to nothing: threads that wait for each other need no processor.
+    /// Whether the process has used almost no processor time: threads that wait for each other need none.
     ///
     /// On a busy machine, a thread that does little waits for a processor, too, but not for most of the time.
     var isQuiet: Bool { run < real / 50 && waits.allSatisfy { $0 < real / 2 } }
@@ -70,7 +70,7 @@ struct MachineLoad {
   /// Is true when Dispatch has started a thread for the block that was submitted last.
   private static let hasServedBlock = Atomic(true)
 
-  /// Ends an interval, returns it and begins the next one. Returns `nil` if the interval is too short and goes on.
+  /// Ends an interval, returns it and begins the next one. Returns `nil` if the interval is too short and continues.
   mutating func next(planned duration: Duration) -> Interval? {
     planned += duration
     guard since.lasts(.milliseconds(50)) else { return nil }
@@ -128,7 +128,7 @@ struct MachineLoad {
     static func withoutCounting(_ check: () -> Void) { check() }
   #endif
 
-  /// Whether something outside the process may make one of its threads go on, as far as that can be seen.
+  /// Whether something outside the process may make one of its threads continue, as far as that can be seen.
   ///
   /// Signs of this are a connection, a child process, or a thread in a system call other than a wait for other
   /// threads.
@@ -143,7 +143,8 @@ struct MachineLoad {
         return true
       }
       guard !ProcFileSystem.areSocketsNew else { return true }
-      // `pause`, `rt_sigtimedwait`, `rt_sigsuspend`, `futex`, `epoll_wait`, `epoll_pwait`
+      // The system calls in which a thread waits for other threads: `pause`, `rt_sigtimedwait`, `rt_sigsuspend`,
+      // `futex`, `epoll_wait`, `epoll_pwait`.
       let waits: Set<String> = ["34", "128", "130", "202", "232", "281", "running"]
       // The main thread does not count, because it may be in a run loop.
       var calls = threads.filter { $0 != getpid() }

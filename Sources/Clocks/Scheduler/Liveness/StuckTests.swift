@@ -22,19 +22,19 @@ enum StuckTests {
       found = (situation, ServedTime())
       return
     }
-    // The watchdog may be about to report a forgotten advance, which lets the test go on. Its limit may have begun
+    // The watchdog may be about to report a forgotten advance, which lets the test continue. Its limit may have begun
     // later.
     let limit = stuck.contains(where: \.mayForgetToAdvance) ? limit * 4 : limit
     guard found.since.lasts(limit), !Environment.keepsProcess, !isDebugged else { return }
     endProcess(stuck, after: limit)
   }
 
-  /// Returns the situation if only stuck tests are left; `nil` if another test may go on.
+  /// Returns the situation if only stuck tests are left; `nil` if another test may continue.
   private static func situation(_ stuck: [Scheduler], among schedulers: [Scheduler]) -> Situation? {
     guard TestLibraries.isTestProcess else { return nil }
     let counts = stuck.map(\.progress)
     if TestCaseMembership.isOn { return awaitedTasks(ifAllAreOf: stuck).map { $0 + counts } }
-    // XCTest runs one test at a time, so no other test may go on if the newest one is stuck.
+    // XCTest runs one test at a time, so no other test may continue if the newest one is stuck.
     guard TestLibraries.isXCTestRunning, let current = XCTestFailures.newestTaskAtStart,
       stuck.contains(where: { $0.change { $0.xcTestOfReport } == current })
     else { return nil }
@@ -108,7 +108,7 @@ enum StuckTests {
 }
 
 extension Scheduler {
-  /// Whether a failure was recorded because the test does not go on, and the test has not ended. An abandoned test
+  /// Whether a failure was recorded because the test does not continue, and the test has not ended. An abandoned test
   /// counts only while it holds a thread.
   fileprivate var isStuck: Bool {
     change { $0.isReported && ($0.scope?.body.isRunning ?? true) } && !isTestOver
@@ -120,7 +120,7 @@ extension Scheduler {
     change { $0.testLifetime.areOver } && !(isProcessWide && currentXCTest != nil)
   }
 
-  /// Whether a failure was recorded because the current test does not go on.
+  /// Whether a failure was recorded because the current test does not continue.
   var wasReported: Bool {
     let (isReported, test) = change { ($0.isReported, $0.xcTestOfReport) }
     return isReported && (!isProcessWide || test == currentXCTest)
@@ -134,7 +134,7 @@ extension Scheduler {
     }
   }
 
-  /// Counts the jobs of the test. Constant once the test was cancelled: its later jobs are no progress.
+  /// Counts the jobs of the test. Constant once the test was cancelled: its later jobs do not count as progress.
   fileprivate var progress: UInt64 {
     change { $0.scope?.body.reportDelivered == true ? 0 : $0.activity.count }
   }
@@ -159,7 +159,7 @@ extension Scheduler {
     return isAnySleeping ? first : nil
   }
 
-  /// Notes that a failure was recorded because the test does not go on.
+  /// Notes that a failure was recorded because the test does not continue.
   func noteReport() {
     let test = TestLibraries.isXCTestRunning ? currentXCTest : nil
     change { state in

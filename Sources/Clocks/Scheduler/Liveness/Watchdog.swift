@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// Notices what would otherwise be a silent hang.
 ///
-/// If a job blocks its thread, a test sleeps on a clock that no task advances, or external work never returns, then
-/// the test itself runs nothing. So a timer checks all schedulers regularly, and reports problems in their tests.
+/// A job may block its thread, a test may sleep on a clock that no task advances, or external work may never return.
+/// Then the test itself runs nothing. So a timer checks all schedulers regularly, and reports problems in their tests.
 /// When only tests are left that were reported and do not end, the watchdog ends the process (`StuckTests`).
 enum Watchdog {
   static func start() { _ = hasStarted }
@@ -62,7 +62,7 @@ enum Watchdog {
       }
       scheduler.ran(for: served)
       if let goesOn {
-        // The work may wait for the test: in a suite that was written for real time, that is no mistake.
+        // The work may wait for the test: that is not a mistake in a suite that was written for real time.
         let patience = scheduler.waitsForEvents ? Duration.milliseconds(200) : .seconds(5)
         let threads = scheduler.heldThreads
         if let absence = scheduler.newAbsence(after: min(limit, patience)) {
@@ -96,7 +96,7 @@ enum Watchdog {
     if !hasEndedSleeps { StuckTests.check(all, after: limit) }
   }
 
-  /// Reports a failure in the scheduler's test, and then lets the test go on.
+  /// Reports a failure in the scheduler's test, and then lets the test continue.
   private static func report(
     _ failure: String, of scheduler: Scheduler, at place: CallSite? = nil,
     _ goOn: @escaping @Sendable () -> Void
@@ -141,7 +141,7 @@ extension Scheduler {
           isOnMain: state.idleness.isRunningOnMain, isTestLeft: scope?.isLeft != nil,
           hasDelayedBlock: scope?.virtualClock.sleeps.hasDelayedBlock == true)
       }
-      // The process-wide owner also counts jobs that are no part of the test.
+      // The process-wide owner also counts jobs that are not part of the test.
       guard !othersWait, !isProcessWide || state.activity.running != nil else { return nil }
       let limit = state.scope?.scope.options.isExplored == true ? min(limit, .seconds(10)) : limit
       return state.activity.findLoneJob(after: limit, state.idleness).map {
@@ -193,7 +193,7 @@ extension Scheduler {
 
   /// Whether the external work is nothing but blocks that wait for events of files, or for connections.
   ///
-  /// That is the way of a server's loop, which lasts as long as the test.
+  /// A server's loop waits in this way for as long as the test lasts.
   var waitsForEvents: Bool {
     let threads = change { state in
       state.idleness.externalTasks.areOutstanding
@@ -305,7 +305,7 @@ extension SchedulerState {
       nanoseconds: activity.nanosecondsOfStandstill)
   }
 
-  /// Whether the test cannot go on without its external work, as far as that is known.
+  /// Whether the test cannot continue without its external work, as far as that is known.
   fileprivate var isExternalWorkMissed: Bool {
     if !idleWaiters.isEmpty || scope?.isOver == false {
       return idleness.externalTasks.areOutstanding || idleness.dispatchedBlocks.count > 0

@@ -13,7 +13,7 @@ struct RuntimeSleeps: ~Copyable {
     case sleeping(Token)
     /// An executor delays the task's job, or the task is in `Task.sleep(_:)`. Cancelling the task does not end that.
     case delayed(Token)
-    /// The task was cancelled before it was suspended, and goes on. The runtime's job still has to run.
+    /// The task was cancelled before it was suspended, and continues. The runtime's job still has to run.
     case cancelledEarly(ReadyJob)
 
     var isNone: Bool {
@@ -42,7 +42,8 @@ struct RuntimeSleeps: ~Copyable {
     return replace(id, by: .sleeping(sleep))
   }
 
-  /// Notes that a task goes on only when a delayed job has run. Returns the job of its previous sleep, as `begin` does.
+  /// Notes that a task continues only when a delayed job has run. Returns the job of its previous sleep, as `begin`
+  /// does.
   mutating func beginDelay(_ delay: Token, of task: UInt64) -> ReadyJob? {
     replace(task, by: .delayed(delay))
   }
@@ -62,9 +63,9 @@ struct RuntimeSleeps: ~Copyable {
 
   /// Ends the sleeps whose tasks were cancelled before the end of the job that began the sleep.
   ///
-  /// Thread A runs the job, which begins a sleep. Thread B cancels the task before thread A has suspended it.
-  /// Then the task goes on immediately and never becomes ready. When the job has ended, the task may not have
-  /// gone on yet, so the runtime's job has to wait: otherwise it might end the sleep without an error.
+  /// Thread A runs the job, which begins a sleep. Thread B cancels the task before thread A has suspended it. Then the
+  /// task continues immediately and never becomes ready. When the job has ended, the task may not have continued yet,
+  /// so the runtime's job has to wait: otherwise it might end the sleep without an error.
   ///
   /// - Returns: The cancelled tasks, which the caller releases without a lock; and jobs of their previous sleeps,
   ///   which still have to run. `nil` if there is no cancelled task.
@@ -114,7 +115,7 @@ struct RuntimeSleeps: ~Copyable {
     return job
   }
 
-  /// Returns the jobs of sleeps whose tasks were cancelled early and have gone on.
+  /// Returns the jobs of sleeps whose tasks were cancelled early and have continued.
   mutating func takeCancelledEarly() -> [ReadyJob] {
     defer { cancelledEarly = [] }
     return cancelledEarly.compactMap {

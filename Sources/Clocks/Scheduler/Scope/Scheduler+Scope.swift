@@ -29,7 +29,7 @@ extension Scheduler {
     change { $0.scope?.mustSetAlarm = true }
   }
 
-  /// Abandons this scope and those around it, up to the first whose caller can go on without the body. Does nothing
+  /// Abandons this scope and those around it, up to the first whose caller can continue without the body. Does nothing
   /// if there is none.
   func leave() {
     var inner = [self]
@@ -115,7 +115,8 @@ extension Scheduler {
       guard let scope = state.scope else { return }
       scope.pace.holds -= 1
       if isUnlimited { scope.pace.unlimitedHolds -= 1 }
-      // A thread outside the scope may end the hold. Until then no alarm was set, or one has rung without effect.
+      // During the hold, no alarm was set, or an alarm rang without effect. A thread outside the scope may end the
+      // hold, so the scope may be idle already.
       if scope.pace.alarm == nil { scope.mustSetAlarm = true }
     }
   }
@@ -128,7 +129,7 @@ extension Scheduler {
     let taskID = task.id
     // If the job is the task itself, an executor delays it; otherwise the job wakes the task.
     let isDelay = job.taskID == taskID
-    // The job of `Task.sleep(_:)` is no task: cancelling the sleeping task does not end such a sleep.
+    // The job that ends a `Task.sleep(_:)` belongs to no task. Cancelling the sleeping task does not end such a sleep.
     let endsOnlyByJob = isDelay || job.taskID == 0
     let name = !task.isKnownToBeNameless && task.isCurrent ? UnownedTask.currentName : nil
     let context = ThreadContext.current
@@ -208,7 +209,7 @@ extension Scheduler {
     }
   }
 
-  /// Makes the jobs ready that `RuntimeSleeps` keeps for tasks that were cancelled early and have gone on.
+  /// Makes the jobs ready that `RuntimeSleeps` keeps for tasks that were cancelled early and have continued.
   func runEndedSleeps() {
     change { state in
       for job in state.scope?.runtimeSleeps.takeCancelledEarly() ?? [] {

@@ -14,7 +14,7 @@ package struct ScopeOptions: Sendable {
   var keepsLeftovers = false
   /// Whether time follows real time once very many jobs have run and the scope was never idle: a task may poll.
   ///
-  /// Then an explored run that has too many steps also goes on, first in, first out, and does not fail.
+  /// Then an explored run that has too many steps also continues, first in, first out, and does not fail.
   var timePassesWhileBusy = false
   /// How much time passes with each reading of a system clock. Code for real time may expect that some does.
   var timePerReading = Duration.zero
@@ -24,7 +24,7 @@ package struct ScopeOptions: Sendable {
   var notesSleepPlaces = false
   /// Whether an explored scope waits for work outside it. If not, such a wait counts as a deadlock.
   var waitsForOutside = false
-  /// Called with a reason when the test goes on without external work, or beside a job that does not suspend. If set,
+  /// Called with a reason when the test continues without external work, or beside a job that does not suspend. If set,
   /// neither is a failure.
   var goesOnWithout: (@Sendable (_ reason: String) -> Void)?
   package var stuckAfter: Duration = .seconds(5)
@@ -75,7 +75,7 @@ final class Scope: Sendable {
   nonisolated(unsafe) weak var face: AnyObject?
   /// Called when the body does not end after its problem was reported. From then on no job of the scope runs.
   ///
-  /// Set before the scope has a task; `nil` if the caller cannot go on without the body.
+  /// Set before the scope has a task; `nil` if the caller cannot continue without the body.
   nonisolated(unsafe) var isLeft: (@Sendable () -> Void)?
   /// Called in the signal handler when a job of the scope has raised a signal. Set before the scope begins.
   nonisolated(unsafe) var crashed: (@Sendable (CInt) -> Void)?
@@ -183,7 +183,7 @@ final class ScopeState {
     return pace.setAlarm(.stuck, in: duration(of: .stuck), patience: 12)
   }
 
-  /// Whether an idle, explored scope can never go on. Valid only when the scheduler has nothing else to do.
+  /// Whether an idle, explored scope can never continue. Valid only when the scheduler has nothing else to do.
   var isDeadlocked: Bool {
     scope.options.isExplored && !scope.options.waitsForOutside && body.isRunning
       && !body.isReported && pace.holds == 0

@@ -5,7 +5,7 @@ import ClocksSupport
 /// When time jumps, the scope is idle, so the task that wakes next is suspended and can be read. Guarded by the
 /// scheduler's lock.
 package final class SleepPlaces {
-  /// The code that goes on after a sleep, the innermost function first; or the name of a timed callback.
+  /// The code that continues after a sleep, the innermost function first; or the name of a timed callback.
   enum Place: Hashable, Sendable {
     case functions([UInt])
     case callback(String)
