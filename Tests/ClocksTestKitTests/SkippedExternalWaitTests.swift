@@ -91,7 +91,7 @@ enum WayToSleep: CaseIterable {
     #expect(found.map(\.text) == [certain])
   }
 
-  @Test func soDoesAnExpectation() async throws {
+  @Test func anExpectationNamesTheTaskThatWaited() async throws {
     let found = try await inVirtualTime {
       try await Task.sleep(for: .seconds(5))
       let answer = try? await limited(to: .seconds(30), lateAnswerFromElsewhere)
@@ -138,7 +138,7 @@ enum WayToSleep: CaseIterable {
     #expect(found.map(\.text) == [possible("\"fetch\"")])
   }
 
-  @Test(arguments: [false, true]) func soDoAWaitForAConditionAndForAnEvent(_ isProbe: Bool)
+  @Test(arguments: [false, true]) func waitsForConditionsAndEventsNameTheTask(_ isProbe: Bool)
     async throws
   {
     let found = try await inVirtualTime {

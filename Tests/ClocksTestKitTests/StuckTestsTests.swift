@@ -441,7 +441,7 @@ final class StuckSetUpXCTests: XCTestCase {
     "waitsForAnOlderTask", "waitsForAnOlderTaskOfAThread", "waitsForAnOlderBlock",
     "waitsForAnOlderTimer",
   ])
-  func whatIsOlderThanTheClockIsWaitedFor(_ test: String) async throws {
+  func workThatIsOlderThanTheClockIsAwaited(_ test: String) async throws {
     let child = try await run("StuckExamples.*/\(test)\\(")
     #expect(child.exitCode == 0, "\(child)")
   }

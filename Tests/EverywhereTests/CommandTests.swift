@@ -171,7 +171,7 @@ import Testing
     #expect(!child.standardError.contains("clocks-everywhere:"))
   }
 
-  @Test(.enabled(if: isBuilt)) func aFilterThatMatchesNothingIsSaid() async throws {
+  @Test(.enabled(if: isBuilt)) func aFilterThatMatchesNothingIsReported() async throws {
     let child = try await run([], filter: "there is no such test")
     #expect(
       child.standardError.contains("clocks-everywhere: no test has run in virtual time."),
@@ -194,7 +194,7 @@ import Testing
     #expect(!child.standardOutput.contains("In real time:"))
   }
 
-  @Test(.enabled(if: isBuilt)) func aTestInAChildProcessIsNoTestOfTheSuite() async throws {
+  @Test(.enabled(if: isBuilt)) func aTestInAChildProcessIsNotATestOfTheSuite() async throws {
     let child = try await run(
       [], filter: "startsATestProcess", ["EVERYWHERE_MISBEHAVES": "child"])
     #expect(child.exitCode == 0, "\(child.standardOutput)")

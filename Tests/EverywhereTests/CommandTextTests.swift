@@ -138,7 +138,7 @@ extension EverywhereCommandTests {
         """.dropLast()), "\(three.standardOutput)")
   }
 
-  @Test(.enabled(if: isBuilt)) func aFailureInRealTimeAloneIsTold() async throws {
+  @Test(.enabled(if: isBuilt)) func theReportNamesAFailureThatOccursOnlyInRealTime() async throws {
     // The repetition in real time comes only if a test has failed.
     let child = try await run([], filter: "EverywhereSamples/(fails|passesOnlyInVirtualTime)\\(")
     let told = """

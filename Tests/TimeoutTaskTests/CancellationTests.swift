@@ -194,7 +194,7 @@ import TimeoutTask
     }
   }
 
-  @Test func aReferenceToTheTaskIsNoWaiter() async {
+  @Test func aReferenceToTheTaskDoesNotCountAsAWaiter() async {
     let task = sleeper()
     await clock.advance(by: .seconds(1))
     let a = waiter("a", for: task)

@@ -122,14 +122,14 @@ import Testing
     #expect(diary.all == ["tick 5.0"])
   }
 
-  /// A timed callback is no sleep of a task, so it is no leftover sleep either.
-  @Test func delayedWorkIsNoLeftoverSleep() async throws {
+  /// A timed callback is not a sleep of a task, so it does not count as a leftover.
+  @Test func aTimedCallbackIsNotALeftover() async throws {
     try await withVirtualTime(leftoverSleeps: .fail) { _ in
       queue.asyncAfter(deadline: .now() + 3600) {}
     }
   }
 
-  @Test(.virtualTime) func aReleasedTimerFiresNoMore() async throws {
+  @Test(.virtualTime) func aReleasedTimerDoesNotFireAgain() async throws {
     let ticks = Tally()
     var timer: (any DispatchSourceTimer)? = DispatchSource.makeTimerSource(queue: queue)
     timer?.setEventHandler { ticks.add() }

@@ -64,7 +64,7 @@ import XCTest
     #expect(Date(timeIntervalSinceNow: 1).timeIntervalSince(start.0) == 3601)
   }
 
-  /// The thread is no part of the test, so it may read earlier instants than the test has read.
+  /// The thread is not part of the test, so it may read earlier instants than the test has read.
   @Test(.virtualTime) func threadsReadRealTime() async throws {
     try await Task.sleep(for: .seconds(3_600_000))
     let (instant, date) = (ContinuousClock.now, Date())

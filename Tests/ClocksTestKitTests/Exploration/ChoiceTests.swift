@@ -43,7 +43,7 @@ private actor Counter {
     }
   }
 
-  /// A choice of one option is no decision, and must not describe the decision before it.
+  /// A choice of one option is not a decision, and must not describe the decision before it.
   @Test func theTextOfAChoiceIsItsOwn() async throws {
     let issues = try await recordedIssues {
       try await withSchedules(.upTo(20)) { time in

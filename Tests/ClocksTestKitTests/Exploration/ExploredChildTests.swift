@@ -183,7 +183,7 @@ import Testing
     #expect(lines("Schedule 3 of 100", child).count == 1)
   }
 
-  @Test(arguments: ["testSkips", "testSkipsInAReplay"]) func aSkipInXCTestIsNoFailure(
+  @Test(arguments: ["testSkips", "testSkipsInAReplay"]) func aSkipInXCTestIsNotAFailure(
     _ sample: String
   ) async throws {
     let child = try await run(sample)

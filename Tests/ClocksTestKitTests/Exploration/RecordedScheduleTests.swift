@@ -40,7 +40,7 @@ private actor RecordedBox {
     let lines = text.split(separator: "\n").map(String.init)
     let heading = try #require(lines.firstIndex(of: "What happened:"))
     #expect(lines[heading + 1].contains(/time +test .*first +second/))
-    // A task that runs immediately after its creation has no line for that.
+    // A task that runs immediately after its creation has no line that says "runs".
     let runs = lines[heading...].filter { $0.hasSuffix(" runs") }
     let first = try #require(lines[heading + 1].range(of: "first")).lowerBound
     #expect(runs.map { $0.range(of: "runs")?.lowerBound } == [first], "\(text)")

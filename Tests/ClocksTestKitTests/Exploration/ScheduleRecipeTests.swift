@@ -43,7 +43,7 @@ import Testing
       *) echo "What is swift $*?"; exit 64 ;;
       esac
       """
-    // The shell writes the file: no child of another test inherits it while it is open.
+    // The shell writes the file, not this process: a child of another test could inherit the open file.
     let setUp = """
       mkdir -p '\(folder)/bin' && cd '\(folder)'
       [ -x bin/swift ] || { cat >bin/swift && chmod +x bin/swift; } <<'END'

@@ -12,7 +12,7 @@ extension TokenFolder {
   }
 }
 
-/// A token that can be renewed once too often, by tasks of which some create tasks.
+/// A token that can be renewed once too often. Some of the tasks that renew it create tasks.
 private actor RenewedToken {
   private var renewal: Task<Int, Never>?
   private var renewals = 0

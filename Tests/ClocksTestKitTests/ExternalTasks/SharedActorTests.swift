@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test(.virtualTime) func anAdvanceWhoseConditionTakesLongerThanTheLimitIsNoFailure() async {
+  @Test(.virtualTime) func anAdvanceWhoseConditionTakesLongerThanTheLimitDoesNotFail() async {
     let time = VirtualTime.current
     let found = await time?.advance(upTo: .seconds(10)) {
       try? await Task.sleep(for: .seconds(20))

@@ -77,7 +77,7 @@ import Testing
     #expect(await probe.expectError(within: .seconds(1)) is Oh)
   }
 
-  @Test(.virtualTime) func finishIsContentIfEveryEventWasTaken() async throws {
+  @Test(.virtualTime) func finishPassesIfEveryEventWasTaken() async throws {
     let probe = Probe(numbers(2))
     await probe.next(within: .seconds(1))
     #expect(await probe.expectNothing())

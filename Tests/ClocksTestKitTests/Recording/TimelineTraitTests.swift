@@ -47,7 +47,7 @@ import Testing
       ])
   }
 
-  @Test func aTestWithoutAClockIsTold() async throws {
+  @Test func aTestWithoutAClockGetsAFailure() async throws {
     let found = try await run {
       Issue.record("one")
       Issue.record("two")

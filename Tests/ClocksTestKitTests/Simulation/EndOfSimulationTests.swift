@@ -34,7 +34,7 @@ import Testing
     #expect(net == nil)
   }
 
-  @Test func whatIsOnItsWayIsFreed() async throws {
+  @Test func undeliveredMessagesAndBytesAreFreed() async throws {
     weak let net = try await withVirtualTime { time in
       let net = SimulatedNetwork<Int>(
         in: time, nodes: ["a", "b"], latency: .seconds(1) ... .seconds(1), reorders: false)
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func whatAProgramThrowsAfterTheTestSaysNothing() async throws {
+  @Test func anErrorOfAProgramAfterTheTestIsIgnored() async throws {
     struct StoreError: Error {}
     try await withVirtualTime { time in
       let net = SimulatedNetwork<Int>(in: time, nodes: ["a"], latency: .zero ... .zero)

@@ -36,7 +36,7 @@ import Testing
     #expect(log.all == ["start", "1", "end", "start", "2"])
   }
 
-  @Test(.virtualTime) func whatACrashedNodeSentBeforeArrives() async throws {
+  @Test(.virtualTime) func aMessageSentBeforeACrashArrives() async throws {
     try await net.send("last words", from: "a", to: "b")
     net.crash("a")
     var inbox = net.inbox(of: "b").makeAsyncIterator()
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test(.virtualTime) func whatWasKeptIsLostInACrash() async throws {
+  @Test(.virtualTime) func aCrashLosesMessagesThatWereKept() async throws {
     try await net.send("kept", from: "a", to: "b")
     await time.advance(by: .milliseconds(20))
     net.crash("b")

@@ -76,7 +76,7 @@ import Testing
     return asked
   }
 
-  @Test func anAdvanceThatIsUnderWayIsInterruptedAndGoesOn() async {
+  @Test func anAdvanceUnderWayIsInterruptedAndContinues() async {
     count()
     let advance = Task { await clock.advance(by: .seconds(10)) }
     #expect(await clock.advance(upTo: .seconds(5)) { await counter.count == 3 })

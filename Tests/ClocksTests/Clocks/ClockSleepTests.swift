@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: [0, -0.0, -1e-300, -3, -1e300, -Double.infinity])
-  func secondsThatAreNotPositiveReturnAtOnce(seconds: Double) async throws {
+  func secondsThatAreNotPositiveReturnImmediately(seconds: Double) async throws {
     let clock = TestClock<Duration>(now: .init(offset: .seconds(3)))
     try await clock.sleep(seconds: seconds)
     try await clock.sleep(nanoseconds: 0)
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: [Double.nan, .signalingNaN, -.nan])
-  func aTimeThatIsNoNumberThrows(seconds: Double) async {
+  func aTimeThatIsNotANumberThrows(seconds: Double) async {
     let clock = ImmediateClock()
     await #expect(throws: InvalidDurationError()) { try await clock.sleep(seconds: seconds) }
     #expect(

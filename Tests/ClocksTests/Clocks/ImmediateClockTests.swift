@@ -73,7 +73,7 @@ import Testing
     #expect(clock.now.offset == Beats(count: 12))
   }
 
-  @Test func everyClockIsOneOfItsOwn() async throws {
+  @Test func twoClocksHaveDifferentTimesAndIdentities() async throws {
     let clock = ImmediateClock()
     let other = ImmediateClock()
     try await clock.sleep(for: .seconds(1))

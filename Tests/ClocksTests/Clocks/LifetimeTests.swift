@@ -153,7 +153,7 @@ import Testing
     #expect(ownership.claim(11, for: own))
     let wide = ownership.retainProcessWide { Scheduler(origin: .here()) }
     #expect(ownership.retainProcessWide { Scheduler(origin: .here()) } === wide)
-    // Asleep: three foreign jobs are under way, one of which ends.
+    // Asleep: three unowned jobs are under way, and one of them ends.
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
     for _ in 0..<3 { #expect(ownership.unownedJobWillRun()) }
     #expect(ownership.unownedJobHasRun() == nil)

@@ -27,7 +27,7 @@ import Testing
     await #expect(throws: Never.self) { try await retry.value }
   }
 
-  @Test func waitingForTheNextOneIsNoBusyWait() async {
+  @Test func waitingForTheNextRegistrationSuspends() async {
     let clock = TestClock()
     var sleeps = clock.sleepRegistrations().makeAsyncIterator()
     let task = Task {

@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(arguments: ["", "(", "(1", "closure #", " in ", "a.b.(c in _", "f(", "g<", "((((", "$s11X"])
-  func whatIsNoNameIsNoTrap(_ text: String) {
+  func aTextThatIsNotANameDoesNotTrap(_ text: String) {
     _ = FunctionName(demangled: text)
   }
 }

@@ -52,7 +52,7 @@ import Testing
         """)
   }
 
-  @Test func whoHoldsAnActorIsNamedWhereItIsKnown() {
+  @Test func theTaskThatHoldsAnActorIsNamedIfKnown() {
     let entries = [
       Entry(task: Self.task(2, .running, name: "writer"), holds: [77, 88]),
       Entry(task: Self.task(3, .enqueued, awaits: .executor(77)), actor: "the actor Store"),
@@ -99,7 +99,7 @@ import Testing
         """)
   }
 
-  @Test func whatIsTooLongIsCut() {
+  @Test func aLongDumpIsCut() {
     let entries = (1...60).map { id in
       Entry(task: Self.task(UInt(id), awaits: .task(UInt(id) + 1)))
     }
@@ -143,14 +143,14 @@ import Testing
         """))
   }
 
-  @Test func manyTasksInARowAreNoCircle() {
+  @Test func manyTasksInARowAreNotACircle() {
     let count: UInt = 20_000
     let tasks = (1...count).map { Self.task($0, awaits: .task($0 + 1)) }
     #expect(Self.circles(tasks) == [])
     #expect(Self.circles(tasks + [Self.task(count + 1, awaits: .task(1))]).map(\.count) == [20_001])
   }
 
-  @Test func whatIsNotKnownIsSaid() {
+  @Test func theDumpSaysWhatIsNotKnown() {
     let missing = ["where it waits"]
     #expect(
       Self.text([Entry(task: Self.task(1, awaits: nil))], missing: missing) == """

@@ -95,12 +95,12 @@ import Testing
     #expect(child.issues.map(\.text).allSatisfy { $0 == Reports.blocked }, "\(output)")
   }
 
-  /// What is no hang is no failure.
+  /// A test that does not hang is not reported.
   @Test(arguments: [
     "leftoverThatYieldsAndHears", "taskThatOutlivesItsScope", "otherClockIsWaitedFor",
     "leftoverThatSleepsWhenTheTestIsOver",
   ])
-  func whatEndsIsNoFailure(_ test: String) async throws {
+  func aTestThatEndsIsNotReported(_ test: String) async throws {
     let child = try await Self.run(test)
     let output = child.standardOutput + child.standardError
     #expect(child.exitCode == 0, "\(output)")
@@ -126,7 +126,7 @@ import Testing
     #expect(counts.count == 2, "\(child)")
   }
 
-  /// A program that is no test is warned, and its sleeps are its own.
+  /// A program that runs no tests gets a warning, and its sleeps do not end early.
   @Test func outsideOfTestsAForgottenAdvanceIsAWarningOnly() async throws {
     let child = try await ChildProcess.runXCTestInDisguise(
       "ForgetfulXCTests/testSleepsForAWhile",

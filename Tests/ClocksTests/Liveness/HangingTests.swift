@@ -204,7 +204,7 @@ import XCTest
     await other.advance(by: .seconds(1))
   }
 
-  /// What a test that is over has left behind is no standstill while another test takes its time.
+  /// The leftovers of a test that is over do not count as a standstill while another test is slow.
   @Test(arguments: 1...2) func leftoverThatSleepsWhenTheTestIsOver(_ number: Int) async {
     guard isAsked else { return }
     guard number == 1 else { return await realTimePasses(1.5) }

@@ -227,7 +227,7 @@ import Testing
     #expect(!tasks.areOver)
   }
 
-  @Test func clocksAreToldOfInTheOrderInWhichTheyWereMade() {
+  @Test func clocksAreListedInTheOrderInWhichTheyWereMade() {
     var register = ClockRegistry()
     let virtualClocks = (0..<20).map { _ in VirtualClock(now: .zero) }
     for virtualClock in virtualClocks { register.add(virtualClock) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Clocks
 
-/// A busy machine makes each thread late, and is no reason to report a test.
+/// A busy machine delays every thread. That alone must not cause a report.
 @Suite struct ServedTimeTests {
   /// An interval of a second, in milliseconds. Returns how much of it counts.
   private func served(

@@ -98,7 +98,7 @@ private actor Barrier {
   }
 
   @Test(arguments: ["ClockSharedAtOnceTests", "ClockSharedByTwoTests", "ClockSharedByTestsTests"])
-  func testCasesThatShareAClockAtOnceAreReported(_ tests: String) async throws {
+  func parallelTestCasesThatShareAClockAreReported(_ tests: String) async throws {
     let child = try await run(tests)
     #expect(child.exitCode == 1, "\(child)")
     let line = SharedClocks.line

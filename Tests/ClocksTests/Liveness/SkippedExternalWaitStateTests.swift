@@ -6,7 +6,7 @@ import Testing
 @Suite struct SkippedExternalWaitStateTests {
   var work = SkippedExternalWait()
 
-  @Test mutating func whoRanBeforeTheJumpHasSleptThroughIt() {
+  @Test mutating func aTaskThatRanBeforeTheJumpHasSleptThroughIt() {
     work.jobBegins(of: 1, at: .zero)
     work.timeJumps(to: .seconds(1))
     work.jobBegins(of: 2, at: .seconds(1))
@@ -16,14 +16,14 @@ import Testing
     #expect(work.jump(over: 2)?.length == .seconds(29))
   }
 
-  @Test mutating func whoHasRunSinceHasNot() {
+  @Test mutating func aTaskThatRanAfterTheJumpHasNotSleptThroughIt() {
     work.jobBegins(of: 1, at: .zero)
     work.timeJumps(to: .seconds(30))
     work.jobBegins(of: 1, at: .seconds(30))
     #expect(work.jump(over: 1) == nil)
   }
 
-  @Test mutating func nothingIsKnownOfStrangersNorBeforeAJump() {
+  @Test mutating func anUnknownTaskOrNoJumpGivesNoResult() {
     work.jobBegins(of: 1, at: .zero)
     #expect(work.jump(over: 1) == nil)
     work.timeJumps(to: .seconds(30))
@@ -31,7 +31,7 @@ import Testing
   }
 
   /// An actor's queue may have run any of them.
-  @Test mutating func nothingIsCertainOnceAQueueHasRunSince() {
+  @Test mutating func anActorDrainAfterTheJumpLeavesItUncertain() {
     work.jobBegins(of: 1, at: .zero)
     work.jobBegins(of: 0, at: .zero)
     work.timeJumps(to: .seconds(30))
@@ -57,7 +57,7 @@ import Testing
     #expect(work.first == .init(task: 1, name: "fetch", jump: jump))
   }
 
-  @Test mutating func whoIsForgottenIsNotKnown() {
+  @Test mutating func aForgottenTaskIsUnknown() {
     work.jobBegins(of: 1, at: .zero)
     work.jobBegins(of: 2, at: .zero)
     work.timeJumps(to: .seconds(30))

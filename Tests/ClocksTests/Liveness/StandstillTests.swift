@@ -46,14 +46,14 @@ import XCTest
   }
 
   @Test(arguments: ["leavesSleepers", "waitsForSleeps", "hasAScope"])
-  func whatIsNoStandstillIsNoFailure(_ test: String) async throws {
+  func aTestThatDoesNotStandStillIsNotReported(_ test: String) async throws {
     let (code, output) = try await Self.run(test)
     #expect(code == 0, "\(output)")
     #expect(!output.contains("Nothing has happened"), "\(output)")
   }
 
   /// In all it takes longer than the test may stand still; no pause of it comes near to that.
-  @Test func whoAdvancesSlowlyDoesNotStandStill() async throws {
+  @Test func aTestThatAdvancesSlowlyDoesNotStandStill() async throws {
     let (code, output) = try await Self.run("isSlowButAdvances", blockedAfter: "4")
     #expect(code == 0, "\(output)")
     #expect(!output.contains("Nothing has happened"), "\(output)")
@@ -140,7 +140,7 @@ import XCTest
     await #expect(throws: CancellationError.self) { try await clock.sleep(for: .seconds(3)) }
   }
 
-  /// The tests of which two are over leave tasks behind, and the process goes on.
+  /// Two of the three tests end immediately and leave tasks behind. The process continues.
   @Test(arguments: 1...3) func leavesSleepers(_ number: Int) async {
     guard isAsked else { return }
     let clock = TestClock()

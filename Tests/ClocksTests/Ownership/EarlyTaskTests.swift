@@ -67,7 +67,7 @@ import Testing
   #endif
 
   /// Nothing is kept of a task that is over.
-  @Test func whatATaskReturnsIsFreedWithIt() async {
+  @Test func theResultOfATaskIsFreedWithTheTask() async {
     final class Result: Sendable {}
     weak var result: Result?
     do {

@@ -122,7 +122,7 @@ private struct NamedClock: Sendable {
   @Test(arguments: 0..<20) func twoMadeByThreads(_: Int) async {
     let (one, other) = (await clockOfAThread(), await clockOfAThread())
     let log = Log<Int>()
-    // Tasks that are started before the first use begin immediately, in no order.
+    // Tasks that are started before the clock's first use begin immediately, in an undefined order.
     await one.settle()
     let tasks = (0..<10).map { number in
       Task {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Clocks
 
-/// Who waits for a test to be idle, and whose turn it is, asked as a value.
+/// The queue of waits for idleness and its order, tested as a value.
 @Suite struct IdleWaitersTests {
   private let virtualClock = VirtualClock(now: .zero)
 
@@ -53,7 +53,7 @@ import Testing
     #expect(requests.first(scopeMovesTime: false) === paced)
   }
 
-  @Test func whatComesFromOutsideIsLookedAtAlsoByWhomItMissed() {
+  @Test func anObserverThatMissedAJobFromOutsideLooksToo() {
     var requests = IdleWaiters()
     let there = observer()
     requests.append(there)

@@ -63,7 +63,7 @@ import Testing
     #expect(left == 1)
   }
 
-  @Test func whatATaskReturnedIsFreedWithIt() async throws {
+  @Test func theResultOfATaskIsFreedWithTheTask() async throws {
     let clock = TestClock()
     weak var result: AnyObject?
     do {

@@ -4,14 +4,14 @@ import Testing
 
 /// What a scheduler decides, asked as a function: there is no thread here, no task and no lock.
 @Suite struct SchedulerStateTests {
-  @Test func whatIsReadyRunsInTheOrderInWhichItBecameReady() {
+  @Test func jobsRunInTheOrderInWhichTheyBecameReady() {
     var state = SchedulerState()
     for task in 1...3 { state.jobIsReady(ReadyJob(of: UInt64(task)), isFromOutside: false) }
     #expect(state.claimThread() == .pool)
     #expect(state.steps() == ["run 1", "run 2", "run 3", "rest"])
   }
 
-  @Test func aThreadIsAskedForOnceAndOnlyIfThereIsSomethingToDo() {
+  @Test func aThreadIsRequestedOnceAndOnlyIfNeeded() {
     var state = SchedulerState()
     #expect(state.claimThread() == nil)
     state.jobIsReady(ReadyJob(of: 1, executor: .main), isFromOutside: false)
@@ -134,7 +134,7 @@ import Testing
     #expect(state.steps() == ["finish", "rest"])
   }
 
-  @Test func whoOnlyWantsToKnowComesBeforeWhoMovesTime() {
+  @Test func aSettlingWaiterComesBeforeAnAdvance() {
     var state = SchedulerState()
     let virtualClock = VirtualClock(now: .zero)
     state.append(advance(virtualClock, to: .seconds(1)))
@@ -176,7 +176,7 @@ import Testing
     state.runaway.limits = RunawayLimits(jobs: 3)
     let waiter = waiter()
     state.append(waiter)
-    // The aborted wait retains the task because of which, so there has to be one.
+    // The aborted wait retains the task that caused the abort, so a task has to exist.
     let task = Task {}
     let job = ReadyJob(job: unsafeBitCast(task, to: UnownedJob.self), taskID: 5, executor: .pool)
     for _ in 1...3 {
@@ -195,7 +195,7 @@ import Testing
     withExtendedLifetime(task) {}
   }
 
-  @Test func whoOnlyWantsToKnowIsNotToldOfEndlessWakes() {
+  @Test func endlessWakesDoNotAbortASettlingWaiter() {
     var state = SchedulerState()
     state.runaway.limits = RunawayLimits(wakes: 2)
     let virtualClock = VirtualClock(now: .zero)
@@ -284,7 +284,7 @@ import Testing
         details: .init(registered: .zero, taskID: UInt64(task), clock: .continuous))
     }
     #expect(state.step() == "run 7 to wake 3")
-    // An executor delays the job of a task, which wakes no other task.
+    // A job that an executor delays is the task itself, so it wakes no other task.
     #expect(state.step() == "run 4")
   }
 
@@ -327,7 +327,7 @@ import Testing
     }
   }
 
-  @Test func whoIsToBeCancelledComesBeforeWhoWaits() {
+  @Test func cancellationsComeBeforeWaiters() {
     var state = SchedulerState(scope: Scope(ScopeOptions()))
     state.beginBody()
     state.append(waiter())
@@ -337,7 +337,7 @@ import Testing
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
   }
 
-  @Test func aTaskThatNeverComesToRestInAScopeIsCancelledWithTheBody() {
+  @Test func aRunawayTaskOfAScopeIsCancelledWithTheBody() {
     let scope = Scope(ScopeOptions(limits: RunawayLimits(jobs: 3)))
     var state = SchedulerState(scope: scope)
     state.beginBody()
@@ -430,7 +430,7 @@ import Testing
     #expect(scope.virtualClock.now == .seconds(5))
   }
 
-  @Test func whoLooksAtEachInstantWaitsForAPauseAndIsNotStuck() {
+  @Test func aPacedObserverWaitsForAPauseAndIsNotStuck() {
     let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
     var state = SchedulerState(scope: scope)
     state.beginBody()
@@ -450,7 +450,7 @@ import Testing
     #expect(steps == ["wake", "wake", "cancel 1", "wake", "wake", "report"])
   }
 
-  @Test func whoWaitsForTheScopeIsToldThatItNeverComesToRest() {
+  @Test func aRunawayAbortsAnObserverOfTheScope() {
     let scope = Scope(ScopeOptions(limits: RunawayLimits(jobs: 1)))
     var state = SchedulerState(scope: scope)
     state.beginBody()
@@ -493,7 +493,7 @@ import Testing
       #expect(state.idleness.isQuiet == true)
       #expect(state.idleness.isIdle == false)
       if scope == nil {
-        // Nothing asks whether the test is idle: a check would note a task whose job is about to end.
+        // No check for idleness comes before this point: it would note a task whose job is about to end.
         #expect(state.claimThread() == nil)
         #expect(state.step() == "rest")
         #expect(state.idleness.askWhetherIdle() == false)

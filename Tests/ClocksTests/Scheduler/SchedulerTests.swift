@@ -104,7 +104,7 @@ import Testing
     #expect(log.all == ["the externally started job has ended", "the next job"])
   }
 
-  @Test func anImmediateTaskThatAThreadResumesStaysTheTests() async throws {
+  @Test func anImmediateTaskStaysOwnedWhenAThreadResumesIt() async throws {
     let clock = TestClock()
     let task = Task.immediate {
       try await clock.sleep(for: .seconds(1))
@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  @Test func aScopeGoesOnWhenAStrangerLetsGo() async throws {
+  @Test func aScopeContinuesWhenAnUnownedTaskEndsItsHold() async throws {
     let (scopes, giveScope) = AsyncStream<VirtualTime>.makeStream()
     let (holds, tell) = AsyncStream<Void>.makeStream()
     // Started before there is a scope, so it is unowned.

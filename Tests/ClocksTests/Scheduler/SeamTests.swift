@@ -153,7 +153,7 @@ import Testing
 
   // MARK: - What happens
 
-  @Test func anObserverIsToldWhatHappensInOrder() async throws {
+  @Test func theRecorderGetsEventsInOrder() async throws {
     let clock = TestClock()
     // From here on the scheduler runs each job of this task, and sees it end. It did not start the first one.
     await clock.settle()
@@ -218,7 +218,7 @@ import Testing
     return UnownedTask(job: unsafeBitCast(task, to: UnownedJob.self)).handle
   }
 
-  @Test func anObserverIsToldWhichTaskBecameExternalAndReturned() async {
+  @Test func theRecorderGetsTheTasksThatBecameExternalAndReturned() async {
     let task = await Self.externalTask()
     let recorder = Recorder()
     let scheduler = Scheduler(origin: .here())

@@ -208,7 +208,7 @@ import Testing
     #expect(isDone())
   }
 
-  @Test func aProblemThatEndedTheBodyIsToldAtItsEnd() {
+  @Test func theEndOfTheBodyReturnsTheProblemThatEndedIt() {
     let scope = scope()
     _ = scope.body.abort(.runaway(.wakes(2)))
     guard case .runaway(.wakes(2))? = scope.body.end().problem else {

@@ -143,7 +143,7 @@ private func rows() async -> [(String, String)] {
   return rows
 }
 
-/// Prints the places of 50 rounds, of which each has to be as the others.
+/// Prints the places of 50 rounds, which must all be equal.
 private func printTable(_ title: String) async {
   var places: [String: Set<String>] = [:]
   for _ in 0..<50 {

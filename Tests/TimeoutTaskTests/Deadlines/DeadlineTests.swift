@@ -86,7 +86,7 @@ import TimeoutTask
     }
   }
 
-  @Test func anInfiniteTimeoutIsNoDeadline() async throws {
+  @Test func anInfiniteTimeoutSetsNoDeadline() async throws {
     try await withTimeout(.seconds(Int64.max), clock: clock) { #expect(current == nil) }
   }
 

@@ -142,7 +142,7 @@ extension KnownBug {
     },
     corrected: evictedEntry { await $0.value["cat"] ?? 1 })
 
-  /// An event that is delivered to a list of subscribers of which one has left meanwhile.
+  /// An event that is delivered to a list of subscribers after one of them has left.
   private static func unsubscribed(
     _ deliver: @escaping @Sendable (Cell<Set<Int>>, Cell<Int>) async -> Void
   )
