@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// One run of a test: names the steps, makes the decisions and keeps a record.
 ///
-/// A run does not know the engine: its caller, which runs or simulates a test, reports each event. Only one
-/// thread at a time uses a run, so exclusivity is not checked.
+/// A run does not know the scheduler: its caller, which runs or simulates a test, reports each event. Only one thread
+/// at a time uses a run, so exclusivity is not checked.
 ///
 /// The code for each step calls few generic functions: in a debug build, in which tests run, a generic function of
 /// the standard library takes a hundred times as long.

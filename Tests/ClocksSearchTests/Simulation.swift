@@ -7,7 +7,7 @@ extension ScheduleRun {
   var ready: [ScheduleStep] { readySteps.all }
 }
 
-/// A program of tasks that consist of steps, run without the engine.
+/// A program of tasks that consist of steps, run without a scheduler.
 struct Simulation {
   /// The steps of each task.
   var tasks: [[@Sendable (inout [Int: Int]) -> Void]]

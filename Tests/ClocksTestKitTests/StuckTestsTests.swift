@@ -6,7 +6,7 @@ import TestTraits
 import Testing
 import XCTest
 
-/// The ways in which a test does not go on. They do nothing unless `StuckTestsTests` starts them in a child process.
+/// The ways in which a test does not continue. They do nothing unless `StuckTestsTests` starts them in a child process.
 enum Stuck {
   static let variable = "CLOCKS_TESTS_STUCK"
 
@@ -369,7 +369,7 @@ final class StuckSetUpXCTests: XCTestCase {
   }
 }
 
-/// A test that does not go on is reported, and then it is left, or the process ends.
+/// A test that does not continue is reported, and then it is left, or the process ends.
 @Suite struct StuckTestsTests {
   private static let end = "error: The process ends with exit code 1, because only"
 

@@ -452,7 +452,7 @@ import Testing
     }
   }
 
-  /// An order has 100,000 steps, because each takes memory; then the test goes on first in, first out.
+  /// An order has 100,000 steps, because each takes memory; then the test continues first in, first out.
   @Test func anOrderEndsWithoutAFailure() async throws {
     for seed in ["1", "2"] {
       let (records, child) = try await run("sleepsForNoTime", ["CLOCKS_EVERYWHERE_SEED": seed])

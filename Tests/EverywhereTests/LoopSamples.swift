@@ -29,7 +29,7 @@ import Testing
     flags.set()
     await loop
     try await Task.sleep(for: .seconds(60))
-    // Time has not moved while the loop went on.
+    // Time has not moved while the loop continued.
     let time = ContinuousClock.now - start
     #expect(time >= .seconds(60) && time < .seconds(61))
   }

@@ -147,7 +147,7 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     check(5)
   }
 
-  /// The outer run of the run loop goes on after the inner one.
+  /// The outer run of the run loop continues after the inner one.
   func testACallbackRunsTheRunLoop() {
     let done = expectation(description: "fired")
     let timers = [2, 4, 8].map { tenths in

@@ -1,7 +1,7 @@
 import ClocksSearch
 import ClocksSupport
 
-/// The chooser of an explored scope, which translates the events of the engine for a `ScheduleRun`.
+/// The chooser of an explored scope, which translates the events of the scheduler for a `ScheduleRun`.
 ///
 /// An explorer belongs to the scheduler of the scope, whose lock guards it.
 final class Explorer: Chooser, @unchecked Sendable {
@@ -10,7 +10,8 @@ final class Explorer: Chooser, @unchecked Sendable {
   private let tasks = WordTable()
   /// The step that ends each sleep, by the registration number of the sleep; `nil` if the sleep has ended.
   @exclusivity(unchecked) nonisolated(unsafe) private var wakes: [ScheduleStep?] = []
-  /// The step that begins each timed callback, by its registration number, which a sleep on another clock may have, too.
+  /// The step that begins each timed callback, by registration number. A sleep on another clock may have the same
+  /// number.
   @exclusivity(unchecked) nonisolated(unsafe) private var callbacks: [UInt64: ScheduleStep] = [:]
   /// The candidates of the latest decision, kept so that the next decision reuses their memory.
   @exclusivity(unchecked) nonisolated(unsafe) private var steps = ScratchBuffer<ScheduleStep>()

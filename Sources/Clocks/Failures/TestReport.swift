@@ -29,7 +29,7 @@ struct TestReport: Sendable {
     }
   }
 
-  /// Runs `body` on behalf of the test, on the current thread, which belongs to the engine.
+  /// Runs `body` on behalf of the test, on the current thread, which runs code of this package.
   func runInTest(_ body: @escaping @Sendable () -> Void) {
     if let context { context.run(body) } else { body() }
   }

@@ -43,7 +43,7 @@ protocol Chooser: AnyObject, Sendable {
   /// Whether `stallLimit` or `stall` may return a duration. If not, they are not called.
   var mayStall: Bool { get }
 
-  /// Returns what a task gets in place of 8 random bytes; `nil` if the bytes are to be random.
+  /// Returns the value that replaces 8 random bytes for a task; `nil` if the bytes are to be random.
   ///
   /// - Parameter isNumber: Whether the task has requested a single number, and not a longer sequence of bytes.
   func draw(for task: UInt64, isNumber: Bool) -> UInt64?

@@ -63,7 +63,7 @@ final class WaitXCTests: XCTestCase {
     }
   }
 
-  /// The task goes on in a scope that is over, so the rest of its timeout passes in real time.
+  /// The task continues in a scope that is over, so the rest of its timeout passes in real time.
   func testTheScopeEndsBeforeTheWait() async throws {
     let ended = XCTestExpectation(description: "ended")
     try await withVirtualTime { _ in

@@ -76,7 +76,7 @@ func report(
   where message.payload == .added(request: request) { return }
 }
 
-/// The clock of a node: in a second of the scope it goes on by `rate` seconds.
+/// The clock of a node: in a second of the scope it advances by `rate` seconds.
 struct NodeClock: Clock {
   typealias Instant = VirtualTime.Instant
   let clock: TestClock<Swift.Duration>

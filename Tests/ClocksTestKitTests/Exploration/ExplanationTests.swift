@@ -10,7 +10,7 @@ private actor Owner {
 
 /// What the table of an order that fails shows of the tasks that have no part in its constraints, and of files.
 @Suite struct ExplanationTests {
-  /// Returns the report on a waiter whose sleep is cancelled, and that goes on before its rival.
+  /// Returns the report on a waiter whose sleep is cancelled, and that continues before its rival.
   private func report(
     besides count: Int, cancel: @escaping @Sendable (Task<Void, Never>) async -> Void
   ) async throws -> String {

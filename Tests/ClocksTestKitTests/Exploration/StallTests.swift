@@ -248,7 +248,7 @@ private final class Flag: Sendable {
     #expect(text.contains("(failed in 2 of 2 replays)"), "\(text)")
   }
 
-  /// Two locks that are taken in opposite orders: neither task can go on, although no job waits.
+  /// Two locks that are taken in opposite orders: neither task can continue, although no job waits.
   @Test func twoLocksByCheckpointsInterleaveFreely() async throws {
     let ends = Log<String>()
     let summary = try await withSchedules(500) { time in

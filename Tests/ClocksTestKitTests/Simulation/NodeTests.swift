@@ -79,7 +79,7 @@ import Testing
     #expect(log.all.count == 3)
   }
 
-  /// A task that is not cancelled goes on, but can change nothing.
+  /// A task that is not cancelled continues, but can change nothing.
   @Test(.virtualTime) func aTaskThatIsLeftBehindReachesNothing() async throws {
     let log = Log<String>()
     let disk = SimulatedDisk(0, of: "a", in: net)

@@ -179,7 +179,7 @@ import Testing
   }
 }
 
-/// Signals that a job has begun, and blocks its thread until it may go on.
+/// Signals that a job has begun, and blocks its thread until it may continue.
 private func wait(_ hasBegun: DispatchSemaphore, _ mayGoOn: DispatchSemaphore) {
   hasBegun.signal()
   mayGoOn.wait()

@@ -9,7 +9,7 @@ final class ModelMachine {
     let parent: Group?
     var instructions: [ModelInstruction]
     var position = 0
-    /// Where it runs or goes on.
+    /// Where it runs or continues.
     var place: ModelPlace
     var isCancelled = false
     /// What the last operation has come to.
@@ -444,7 +444,7 @@ final class ModelMachine {
     }
   }
 
-  /// Suspends a running task; it will go on where no actor is.
+  /// Suspends a running task; it will continue where no actor is.
   private func suspend(_ task: Task, until cancellable: Cancellable? = nil) -> Bool {
     task.place = .generic
     if let cancellable { task.cancellables.append(cancellable) }

@@ -13,7 +13,7 @@ extension Program {
     case jumpingScope
   }
 
-  /// The paths of the engine, which all give the same answers.
+  /// The paths through the scheduler, which all give the same results.
   enum Way: Sendable, CaseIterable {
     /// The fast way of sleeping. Jobs are recorded, so each woken task passes through the queue.
     case observed
@@ -25,7 +25,7 @@ extension Program {
 
   /// Carries the program out with real tasks.
   func run(in setting: Setting, _ way: Way) async -> ProgramLog {
-    // A task of its own, so that the test that calls is a stranger.
+    // A task of its own, so that the calling test does not own the clock.
     await Task.detached {
       switch setting {
       case .clock:

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Clocks
 
-/// Random programs run as the semantics say, job for job, in every setting of the engine.
+/// Random programs run as the semantics say, job for job, in every setting of the scheduler.
 ///
 /// Two environment variables:
 /// - `CLOCKS_TESTS_OPERATIONS`: the number of operations in all settings together. The default takes some hundredths

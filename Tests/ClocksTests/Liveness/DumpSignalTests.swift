@@ -62,7 +62,7 @@ import Testing
     await Self.signal()
   }
 
-  /// Sends signals until one was received, while the test goes on.
+  /// Sends signals until one was received, while the test continues.
   private static func signal() async {
     await withCheckedContinuation { continuation in
       Thread {

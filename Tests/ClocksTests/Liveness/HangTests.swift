@@ -120,7 +120,7 @@ import Testing
       report.contains(
         "ForgetfulXCTests.testForgetsToAdvance : failed - " + Reports.forgottenAdvance + "\n\n"),
       "\(child)")
-    // Nothing but the failure: the test has gone on to its end.
+    // Nothing but the failure: the test has continued to its end.
     let counts = child.standardOutput.lines(
       containing: "Executed 1 test, with 1 failure (0 unexpected)")
     #expect(counts.count == 2, "\(child)")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Clocks
 
-/// A body that goes on although it was cancelled.
+/// A body that continues although it was cancelled.
 @Suite struct OverdueBodyTests {
   /// The number of wakes cancels the body, which awaits a task that does not hear of it and wakes as
   /// often again.

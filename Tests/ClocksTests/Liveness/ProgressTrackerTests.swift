@@ -164,7 +164,7 @@ import Testing
     #expect([look(&activity, true), look(&activity, true)] == [false, true])
   }
 
-  // MARK: - What never comes to rest
+  // MARK: - Runaways
 
   @Test func aRunawayIsATaskAndNotANamelessJob() {
     var guardian = RunawayGuard()
@@ -216,7 +216,7 @@ import Testing
     #expect(tasks.add(maker: over).isEmpty)
     #expect(tasks.isKnown)
     #expect(tasks.areOver)
-    // The task that made the clocks is over: the test goes on in another one.
+    // The task that made the clocks is over: the test continues in another one.
     #expect(tasks.add(user: me) == [over].compactMap(\.self))
     #expect(!tasks.areOver)
     #expect(tasks.add(user: other).isEmpty)

@@ -21,7 +21,7 @@ enum SharedClocks {
   }
 }
 
-/// Lets test cases go on when all have come.
+/// Lets test cases continue when all have come.
 private actor Barrier {
   private var waiting: [CheckedContinuation<Void, Never>] = []
 

@@ -73,7 +73,7 @@ import Testing
     let clock = TestClock()
     let log = Log<Int>()
     let blocked = Task {
-      // It waits for a task that could only run after it, until the test goes on without it.
+      // It waits for a task that could only run after it, until the test continues without it.
       clock.scheduler.waitUntilAbandoned()
     }
     Task { log.add(1) }

@@ -49,8 +49,8 @@ import Testing
   }
 
   #if os(Linux) && canImport(Glibc)
-    /// It is known when its task comes to the door, and not only when its maker goes on: that may be later than
-    /// its first job begins.
+    /// A task is known as soon as its job reaches the hooks. Its creator may continue only after the task's first job
+    /// has begun.
     @Test(arguments: [false, true]) func aTestCaseIsKnownBeforeItsFirstJob(hasOwner: Bool) {
       let clock = hasOwner ? TestClock() : nil
       let made = TaskCreation.makeTestCase {

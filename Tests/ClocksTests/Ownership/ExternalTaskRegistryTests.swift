@@ -27,8 +27,8 @@ import Testing
     return (task, try #require(await handles.stream.first { _ in true }))
   }
 
-  /// A task that is about to be suspended is written down as suspended a moment before it is, and goes on if it
-  /// is resumed just then.
+  /// The status of a task says "suspended" a moment before the task is suspended. If the task is resumed in that
+  /// moment, it continues.
   @Test func aTaskIsNotBackBeforeItsOwnJobHasEnded() async throws {
     let clock = TestClock()
     let owner = Owner(isVirtual: false)

@@ -42,7 +42,7 @@ import Testing
     #expect(count.running == 1)
   }
 
-  /// Another job waits on the thread, so the job cannot go on, whatever wakes it.
+  /// Another job waits on the thread, so the job cannot continue, whatever wakes it.
   @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
   func aCoveredJobCountsAsPaused(isWokenBefore: Bool, isWokenMeanwhile: Bool) {
     let pause = JobPause()

@@ -172,7 +172,7 @@ import Testing
       for await time in scopes {
         await time.holding {
           tell.yield()
-          // Until the body sleeps, and so only this task can make the scope go on.
+          // Until the body sleeps, and so only this task can make the scope continue.
           while time.clock.pendingSleeps.isEmpty { busy() }
         }
         return

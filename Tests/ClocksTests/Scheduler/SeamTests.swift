@@ -6,8 +6,7 @@ import Testing
 
 @testable import Clocks
 
-/// The three places at which others build on the engine: what comes first, what happens, and work
-/// that is away.
+/// The three places at which other code builds on the scheduler: what comes first, what happens, and external work.
 @Suite struct SeamTests {
   // MARK: - What comes first
 
@@ -185,7 +184,7 @@ import Testing
         .init(.began, task: task),
         .init(.slept, task: task, time: .seconds(6)),
         .init(.ended, task: task),
-        // This task goes on after the advance: its job ends when it waits again.
+        // This task continues after the advance: its job ends when it waits again.
         .init(.enqueued, task: me),
         .init(.began, task: me),
         .init(.cancelled, task: task),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Clocks
 
-/// The test around a scope is not idle while the scope can go on by itself.
+/// The test around a scope is not idle while the scope can continue by itself.
 @Suite struct BusyScopeTests {
   @Test(arguments: 0..<20) func anOuterAdvanceWaitsForAnInnerScope(_: Int) async throws {
     try await withVirtualTime { outer in

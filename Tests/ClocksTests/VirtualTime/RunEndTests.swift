@@ -13,7 +13,7 @@ import Testing
     #expect(end.knownError is Failed)
   }
 
-  /// Otherwise the result would depend on how soon the thread goes on that the operation has held.
+  /// Otherwise the result would depend on how soon the thread continues that the operation has held.
   @Test func anErrorAfterTheOperationWasAbandonedIsIgnored() {
     let end = RunEnd()
     end.finish(isLeft: true)

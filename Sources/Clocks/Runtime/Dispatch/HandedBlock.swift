@@ -56,7 +56,7 @@
     nonisolated(unsafe) private static let itemCode: UnsafeRawPointer? =
       RuntimeSymbol.address(of: "_dispatch_block_special_invoke")?.load(as: UnsafeRawPointer.self)
 
-    /// The libraries whose blocks are told from those of tests.
+    /// The libraries whose blocks are distinguished from the blocks of tests.
     enum Library: Sendable {
       /// XCTest or Swift Testing, which measure a test's real time.
       case ofTests

@@ -1,7 +1,7 @@
 import ClocksSupport
 import Synchronization
 
-/// Foundation's run loops: `run` uses that of the current thread, `hasRealTimer` that of the main thread.
+/// Foundation's run loops: `run` uses the current thread's run loop, `hasRealTimer` the main thread's.
 enum MainRunLoop {
   private typealias Run = @convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32
   private typealias Get = @convention(c) () -> UnsafeRawPointer?

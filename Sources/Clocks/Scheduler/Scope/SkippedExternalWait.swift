@@ -53,7 +53,7 @@ struct SkippedExternalWait {
     }
   }
 
-  /// Notes a run of a task whose first slot is that of another task.
+  /// Notes a run of a task whose first slot is used by another task.
   @inline(never)
   private mutating func noteRun(of task: UInt64, at now: Duration) {
     var chosen = Self.slot(of: task)
