@@ -1,6 +1,5 @@
 import Clocks
 import ClocksSupport
-import Synchronization
 
 /// A reader of a sequence. Its functions move virtual time until the expected event arrives.
 ///
@@ -28,8 +27,9 @@ import Synchronization
 public final class Probe<Element: Sendable>: Sendable {
   /// `nil` if there is no clock.
   private let reader: SequenceReader<Element>?
-  /// The number of events that calls have taken.
-  private let taken = Mutex(0)
+  private let lock = Lock(.leaf)
+  /// The number of events that calls have taken. Guarded by `lock`.
+  nonisolated(unsafe) private var taken = 0
 
   /// Begins to read. The first element is requested when the current task suspends.
   ///
@@ -80,10 +80,10 @@ public final class Probe<Element: Sendable>: Sendable {
     guard let reader else { return false }
     let outcome = await reader.clock.follow(
       upTo: duration, isPaced: true, as: "Probe.expectNothing(for:)", at: callSite,
-      until: { self.hasEvent })
-    guard !hasEvent else {
-      let event = Self.description(of: reader.events[taken.withLock { $0 }])
-      reader.clock.fail("Expected nothing for \(duration), but \(event).", at: callSite)
+      until: { self.nextEvent != nil })
+    if let event = nextEvent {
+      let came = Self.description(of: event)
+      reader.clock.fail("Expected nothing for \(duration), but \(came).", at: callSite)
       return false
     }
     if outcome == .cancelled {
@@ -141,14 +141,14 @@ public final class Probe<Element: Sendable>: Sendable {
     reader.cancel()
     await reader.clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
     let events = reader.events
-    let left = events.indices.dropFirst(taken.withLock { $0 }).filter { index in
+    let left = events.indices.dropFirst(lock.withLock { taken }).filter { index in
       switch events[index].event {
       case .value: true
       case .end: false
       case .error: index < before
       }
     }
-    taken.withLock { $0 = events.count }
+    lock.withLock { taken = events.count }
     guard !left.isEmpty else { return true }
     let lines = left.map { "  - " + Self.description(of: events[$0]) }
     reader.clock.fail(
@@ -160,9 +160,11 @@ public final class Probe<Element: Sendable>: Sendable {
   /// Cancels the task that reads. The events that follow can be expected as usual. O(1).
   public func cancel() { reader?.cancel() }
 
-  private var hasEvent: Bool {
-    guard let reader else { return false }
-    return reader.count > taken.withLock { $0 }
+  /// The first event that no call has taken; `nil` if there is none.
+  private var nextEvent: SequenceReader<Element>.TimedEvent? {
+    guard let events = reader?.events else { return nil }
+    let number = lock.withLock { taken }
+    return number < events.count ? events[number] : nil
   }
 
   /// Takes the next event, and expects that it is the one for which `match` returns a value.
@@ -173,13 +175,14 @@ public final class Probe<Element: Sendable>: Sendable {
     guard let reader else { return nil }
     let name = "Probe.\(name)"
     let outcome = await reader.clock.follow(
-      upTo: limit, isPaced: true, as: name, at: callSite, until: { self.hasEvent })
+      upTo: limit, isPaced: true, as: name, at: callSite, until: { self.nextEvent != nil })
     guard outcome != .failed else { return nil }
-    let number = taken.withLock { number in
-      defer { if reader.count > number { number += 1 } }
-      return number
+    let count = reader.count
+    let number = lock.withLock {
+      defer { if count > taken { taken += 1 } }
+      return taken
     }
-    guard reader.count > number else {
+    guard count > number else {
       reader.clock.fail(
         outcome == .cancelled
           ? "\(name) was cancelled before \(expected) came."

@@ -1,5 +1,5 @@
 import Clocks
-import Synchronization
+import ClocksSupport
 
 /// A reader of a sequence. Its task notes the events and their times.
 final class SequenceReader<Value: Sendable>: Sendable {
@@ -20,7 +20,9 @@ final class SequenceReader<Value: Sendable>: Sendable {
     var task: Task<Void, Never>?
   }
 
-  private let state = Mutex(State())
+  private let lock = Lock(.leaf)
+  /// Guarded by `lock`.
+  nonisolated(unsafe) private var state = State()
   let clock: TestClock<Duration>
   private let start: TestClock<Duration>.Instant
 
@@ -44,27 +46,27 @@ final class SequenceReader<Value: Sendable>: Sendable {
         self?.note(.error(error))
       }
     }
-    state.withLock { $0.task = work }
+    lock.withLock { state.task = work }
   }
 
-  deinit { state.withLock { $0.task }?.cancel() }
+  deinit { lock.withLock { state.task }?.cancel() }
 
   private func note(_ event: Event) {
     let time = start.duration(to: clock.now)
-    state.withLock { state in
+    lock.withLock {
       guard !state.isClosed else { return }
       state.events.append((time, event))
     }
   }
 
-  var events: [TimedEvent] { state.withLock { $0.events } }
+  var events: [TimedEvent] { lock.withLock { state.events } }
 
-  var count: Int { state.withLock { $0.events.count } }
+  var count: Int { lock.withLock { state.events.count } }
 
-  var countAtCancellation: Int? { state.withLock { $0.countAtCancellation } }
+  var countAtCancellation: Int? { lock.withLock { state.countAtCancellation } }
 
   func cancel() {
-    let task = state.withLock { state in
+    let task = lock.withLock {
       state.countAtCancellation = state.countAtCancellation ?? state.events.count
       return state.task
     }
@@ -73,7 +75,7 @@ final class SequenceReader<Value: Sendable>: Sendable {
 
   /// Cancels the task. Further events are ignored.
   func close() {
-    state.withLock { $0.isClosed = true }
+    lock.withLock { state.isClosed = true }
     cancel()
   }
 }
