@@ -28,6 +28,9 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
   var slack: Duration
   var bounds = ScheduleBounds(faults: 0, stalls: 0, upTo: .zero, explores: [])
 
+  /// The test around the current task that is explored already, by an equal trait.
+  @TaskLocal private static var explored: Test.ID?
+
   /// Whether the trait applies to the tests of inner suites; always `true`.
   public var isRecursive: Bool { true }
 
@@ -40,10 +43,17 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    // Only the last, innermost trait takes effect.
-    guard test.traits.last(where: { $0 is SchedulesTrait }).map(isMe) ?? true else {
-      return try await function()
-    }
+    // Only the last, innermost trait takes effect. If it is equal to one around it, as where a suite and its test have
+    // the same trait, the outer one takes effect in its place.
+    guard test.id != Self.explored,
+      test.traits.last(where: { $0 is SchedulesTrait }).map(isMe) ?? true
+    else { return try await function() }
+    try await Self.$explored.withValue(test.id) { try await explore(test, function) }
+  }
+
+  private func explore(
+    _ test: Test, _ function: @Sendable () async throws -> Void
+  ) async throws {
     let location = test.sourceLocation
     let name = test.id.nameComponents
     let virtualTime = test.traits.lazy.compactMap { $0 as? VirtualTimeTrait }.last

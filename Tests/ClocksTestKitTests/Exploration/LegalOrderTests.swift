@@ -135,3 +135,27 @@ extension Result {
     #expect(VirtualTime.current?.now == .init(offset: .seconds(3_600)))
   }
 }
+
+/// A suite and a test in it may have the same trait.
+@Suite struct EqualTraitTests {
+  private func runs(nesting: Int) async throws -> Int {
+    let tally = Tally()
+    try await explore(nesting: nesting, tally)
+    return tally.value
+  }
+
+  private func explore(nesting: Int, _ tally: Tally) async throws {
+    guard nesting > 0 else { return tally.add() }
+    try await SchedulesTrait.schedules(100).provideScope(
+      for: Test.current!, testCase: Test.Case.current
+    ) { try await explore(nesting: nesting - 1, tally) }
+  }
+
+  @Test func aTestIsExploredOnce() async throws {
+    let once = try await runs(nesting: 1)
+    // The test has one order: it runs twice first in, first out, and once last in, first out.
+    #expect(once == 3)
+    #expect(try await runs(nesting: 2) == once)
+    #expect(try await runs(nesting: 3) == once)
+  }
+}
