@@ -20,6 +20,8 @@ package final class ScheduleSearch {
     package var bounds = Bounds()
     /// If a test seems to have more orders than this, the search does not try all orders.
     package var mostOrders = 1_000_000
+    /// At most this number of orders are queued, so that the memory of a search without a count is bounded.
+    package var mostQueued = 1_000_000
     /// Whether the search ends when it has not found a new class for long.
     package var endsWithClasses = false
 
@@ -209,7 +211,7 @@ package final class ScheduleSearch {
     if isComplete { expand(record, .prefix([])) }
   }
 
-  /// Queues the orders that differ from this order by one more decision, as many as can still be tried.
+  /// Queues the orders that differ from this order by one more decision, as many as can still be tried and kept.
   ///
   /// As in a random order, a yield gives way to all other steps. Each shard takes a part of the orders that
   /// differ from the first order, with all their successors.
@@ -234,7 +236,7 @@ package final class ScheduleSearch {
         }
         number += 1
         if choices.isEmpty, number % limits.shard.count != limits.shard.index { continue }
-        guard prefixes.count < limits.count - tried else {
+        guard prefixes.count < min(limits.count - tried, limits.mostQueued) else {
           hasGaps = true
           return
         }

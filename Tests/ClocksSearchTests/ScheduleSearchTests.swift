@@ -245,6 +245,28 @@ import Testing
     #expect((5_000...10_100).contains(search.waiting), "\(search.waiting)")
   }
 
+  /// A loop has any number of orders, so a search by time would queue more and more of them.
+  ///
+  /// `waiting` counts the orders, and up to six steps that wait to be delayed.
+  @Test(arguments: [(0, 6), (10, 16), (50, 51), (1_000_000, 426)])
+  func aSearchWithoutACountHasABoundedQueue(_ most: Int, _ waiting: Int) {
+    var limits = ScheduleSearch.Limits(count: .max, seed: 1)
+    limits.mostQueued = most
+    let search = ScheduleSearch(limits)
+    let run = ScheduleRun(.firstInFirstOut)
+    var longest = 0
+    while search.tried < 500, let plan = search.next() {
+      run.reset(plan, profile: search.profile)
+      _ = Simulation.waitingLoop(yields: false, beside: 2).play(run)
+      search.note(run.record, tasks: run.tree.count)
+      if search.tried > 3 { longest = max(longest, search.waiting) }
+    }
+    #expect(search.isComplete)
+    #expect(search.tried == 500)
+    #expect(search.end == .count)
+    #expect(longest == waiting)
+  }
+
   @Test(arguments: [(10, [1, 2, 3, 4, 5, 6, 7, 9]), (9, Array(1...8)), (3, [1, 2])])
   func optionsAreSpreadEvenly(_ count: Int, _ options: [Int]) {
     let run = ScheduleRun()
