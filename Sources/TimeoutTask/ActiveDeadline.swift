@@ -67,7 +67,7 @@ class ActiveDeadline: @unchecked Sendable {
     self.outer = outer
   }
 
-  /// Whether this deadline, or one around it, has cancelled its operation. O(d) for d deadlines.
+  /// Whether this deadline, or one around it, has passed and so cancelled its operation. O(d) for d deadlines.
   var hasPassed: Bool { outer?.hasPassed ?? false }
 
   /// The innermost deadline that is certain to cancel the current task when it passes.
@@ -176,6 +176,8 @@ final class FixedDeadline: ActiveDeadline, @unchecked Sendable {
     case .onClock(let deadline): deadline
     }
   }
+
+  override var hasPassed: Bool { onClock?.hasPassed ?? false }
 }
 
 /// A deadline as an instant of a clock.
@@ -190,6 +192,8 @@ struct DeadlineOnClock<C: Clock>: AnyDeadlineOnClock {
 
   /// Whether the instant may change.
   var isMovable = false
+
+  var hasPassed: Bool { instant.map { $0 <= clock.now } ?? false }
 
   func reading<Other: Clock>(on other: Other) -> DeadlineOnClock<Other>? {
     guard let same = self as? DeadlineOnClock<Other> else { return nil }
@@ -216,6 +220,9 @@ private func haveEqualIDs<First: Identifiable>(_ first: First, _ second: Any) ->
 
 /// A `DeadlineOnClock` of any clock.
 protocol AnyDeadlineOnClock: Sendable {
+  /// Whether the clock's time is the deadline or later.
+  var hasPassed: Bool { get }
+
   /// Returns the deadline if `other` is its clock, and `nil` otherwise.
   func reading<Other: Clock>(on other: Other) -> DeadlineOnClock<Other>?
 

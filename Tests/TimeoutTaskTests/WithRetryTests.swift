@@ -207,6 +207,22 @@ import TimeoutTask
     #expect(log.all == [.zero])
   }
 
+  @Test func aTimeoutTaskThatCancelsThePauseGetsTheLastError() async {
+    let other = TestClock()
+    let late = Log<Bool>()
+    let task = TimeoutTask(timeout: .seconds(1), clock: other) {
+      try await withRetry(attempts: 9, backoff: backoff, clock: clock) { try attempt(failing: 9) }
+    } onLateResult: { result in
+      if case .failure(let error) = result { late.add(error is Failure) }
+    }
+    await clock.settle()
+    #expect(late.all == [])
+    await other.advance(by: .seconds(1))
+    await #expect(throws: TimeoutError.self) { try await task.value }
+    #expect(late.all == [true])
+    #expect(log.all == [.zero])
+  }
+
   @Test func cancellationEndsThePauseAndTheAttempts() async throws {
     let task = Task {
       try await withRetry(attempts: 9, backoff: backoff, clock: clock) { try attempt(failing: 9) }
