@@ -132,7 +132,7 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
       return time.mark("to \(receiver), out of reach: \(message)")
     }
     time.mark("to \(receiver): \(message)")
-    let link = from * arrivals.count + to
+    let link = from * nodes.names.count + to
     let mayFail = from != to
     if loses, mayFail, time.fault("loses " + links.names[link]) { return }
     let isDoubled = duplicates && mayFail && time.fault("duplicates " + links.names[link])
