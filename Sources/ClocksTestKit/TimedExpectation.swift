@@ -213,7 +213,7 @@ struct ExpectedCount: Hashable, Sendable {
     default:
       let range = range.relative(to: 0..<Int.max)
       least = range.lowerBound
-      most = range.upperBound - 1
+      most = max(range.upperBound, .min + 1) - 1
     }
   }
 

@@ -147,6 +147,17 @@ import Testing
     #expect(first == [expected].compactMap(\.self))
   }
 
+  @Test func noRangeTraps() async throws {
+    let none = TimedExpectation(expectedCount: Int.min..<Int.min)
+    let found = try await failures { await none.wait(within: .seconds(1)) }
+    #expect(
+      found.map { String($0.text.prefix { $0 != "\n" }) } == [
+        "Expected the expectation to be fulfilled exactly \(Int.min) times within 1.0 seconds, but it was "
+          + "0 times after 0.0 seconds."
+      ])
+    #expect(now == .zero)
+  }
+
   @Test func continuesToCountInAnotherWait() async throws {
     let answers = TimedExpectation(expectedCount: 0...3)
     fulfill(answers, times: 4)

@@ -245,8 +245,8 @@ struct DiagramDifference {
 
   /// Returns the step at a time, or the next step if the time is between two.
   private static func index(of time: Duration, every step: Duration, last: Int) -> Int {
-    let steps = max(0, (time.attoseconds + step.attoseconds - 1) / step.attoseconds)
-    return min(Int(clamping: steps), last)
+    let (whole, rest) = time.attoseconds.quotientAndRemainder(dividingBy: step.attoseconds)
+    return min(Int(clamping: max(0, whole + rest.signum())), last)
   }
 
   private static func isSame(_ expected: [Symbol], _ actual: [Symbol]) -> Bool {

@@ -30,8 +30,8 @@ import ClocksSupport
 ///
 /// A failure shows the expected diagram above the actual one, and the first difference. If a diagram has a
 /// mistake, nothing is read, and the failure at the caller's line has a caret below the mistake. A step that
-/// is not positive, and a call without a clock outside a scope, are failures, too. If the current task is
-/// cancelled, the call fails and returns.
+/// is not positive, or so long that the clock's range ends before the diagram, and a call without a clock
+/// outside a scope, are failures, too. If the current task is cancelled, the call fails and returns.
 ///
 /// The notation is that of marble diagrams in RxJS, except that a group is one step, as in the validation
 /// diagrams of swift-async-algorithms. O(events + k log n) for k of n pending sleeps that wake.
@@ -114,6 +114,14 @@ private struct TimelineExpectation {
       fail("\(Self.name) does not understand the diagram: \(error)")
       return false
     }
+    guard endsInRange(parsed, clock) else {
+      fail(
+        """
+        \(Self.name) expects a diagram within the clock's range of time, but got \(parsed.steps.count - 1) steps \
+        of \(step) from \(clock.now) on. Nothing was read. Pass a shorter step.
+        """)
+      return false
+    }
     let reader = SequenceReader<String>(on: clock)
     // The timer wakes before all sleeps with the same deadline, because it begins to sleep before the reader begins.
     let timer = parsed.earlyCancellation.map { number in
@@ -135,6 +143,13 @@ private struct TimelineExpectation {
       "The sequence does not do what the diagram says: \(difference.first).\n"
         + difference.lines.joined(separator: "\n"), at: callSite)
     return false
+  }
+
+  /// Whether the clock has an instant for the last step.
+  private func endsInRange(_ parsed: Diagram, _ clock: TestClock<Duration>) -> Bool {
+    let (length, isTooLong) = step.attoseconds.multipliedReportingOverflow(
+      by: Int128(parsed.steps.count - 1))
+    return !isTooLong && !clock.now.offset.attoseconds.addingReportingOverflow(length).overflow
   }
 
   /// Moves time to the end of the diagram. Returns whether that was possible.

@@ -41,7 +41,7 @@ public struct TimelineTrait: TestTrait, SuiteTrait, TestScoping {
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     TimelineAttachments.register()
-    let request = TimelineRequest(limit: events, lines: lines) {
+    let request = TimelineRequest(limit: events, lines: max(lines, 3)) {
       TimelineAttachments.attach($0, inTraceFolder: true)
     }
     let explanation = FailureExplanation(request)

@@ -97,4 +97,15 @@ import Testing
                       ^
         """)
   }
+
+  @Test func anEventMayBeAtAnyTime() throws {
+    #expect(
+      try difference("a-b", [(.zero, .value("a")), (Duration(attoseconds: .max), .value("b"))])
+        == """
+        b came at ∞, between two steps
+          expected  a-b
+          actual    a-b
+                      ^
+        """)
+  }
 }

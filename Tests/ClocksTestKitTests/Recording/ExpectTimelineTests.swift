@@ -191,6 +191,28 @@ import Testing
     #expect(time.now == .init())
   }
 
+  @Test(.virtualTime) func afterADiagramThatIsTooLongNothingIsRead() async throws {
+    let time = try #require(VirtualTime.current)
+    let late = TestClock(now: .init(offset: .seconds(Int64.max)))
+    let step = Duration.seconds(Int64.max)
+    let texts = try await found {
+      await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1------------------|", every: step)
+      await expectTimeline(
+        of: stream([(0, 1)], endsAt: 1), "1-----------------|", every: step, on: late)
+      await expectTimeline(
+        of: stream([(0, 1)], endsAt: 1), "1------------------!", every: step)
+    }
+    func text(_ steps: Int, _ start: String) -> String {
+      """
+      expectTimeline(of:_:every:) expects a diagram within the clock's range of time, but got \(steps) steps \
+      of 9223372036854775807.0 seconds from \(start) seconds on. Nothing was read. Pass a shorter step.
+      """
+    }
+    #expect(texts == [text(19, "0.0"), text(18, "9223372036854775807.0"), text(19, "0.0")])
+    #expect(time.now == .init())
+    #expect(late.now == .init(offset: step))
+  }
+
   @Test func aCallWithoutAClockFails() async throws {
     #expect(
       try await found { await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1|") } == [

@@ -82,6 +82,25 @@ import Testing
       ])
   }
 
+  @Test(arguments: [Int.min, 0, 3]) func aFailureHasAtLeastThreeLines(_ lines: Int) async throws {
+    let found = try await run(.timeline(lines: lines)) {
+      try await withVirtualTime { time in
+        for number in 0..<1_000 { time.mark("\(number)") }
+        Issue.record("one")
+      }
+    }
+    #expect(
+      found == [
+        """
+        one
+        What happened:
+        time  test
+        … 1,003 earlier events
+        0 s   ✘ the failure
+        """
+      ])
+  }
+
   @Test func aThrownErrorShowsTheTimeline() async throws {
     let found = try await run {
       let clock = TestClock()
