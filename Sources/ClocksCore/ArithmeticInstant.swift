@@ -19,7 +19,8 @@ extension ArithmeticInstant {
 
   /// Returns the instant that is `duration` earlier.
   public static func - (instant: Self, duration: Duration) -> Self {
-    instant.advanced(by: .zero - duration)
+    // The opposite of the least duration is out of range.
+    instant.advanced(by: saturatingDifference(.zero, duration))
   }
 
   /// Returns how much later the left instant is than the right one.

@@ -51,8 +51,8 @@ extension Clock {
   /// ## Invalid intervals
   ///
   /// An interval that is not positive makes the running test fail at the line of this call, and the sequence
-  /// is empty. Outside a test, the failure is a line on standard error. An interval of more than 146 thousand
-  /// million years is shortened to that.
+  /// is empty. Outside a test, the failure is a line on standard error. An interval or a tolerance of more than
+  /// 146 thousand million years is shortened to that.
   ///
   /// ## Cost
   ///
@@ -81,7 +81,8 @@ extension Clock {
       return ClockTimerSequence(clock: self, interval: nil, tolerance: tolerance)
     }
     return ClockTimerSequence(
-      clock: self, interval: boundedByLongestSleep(interval), tolerance: tolerance)
+      clock: self, interval: boundedByLongestSleep(interval),
+      tolerance: tolerance.map(boundedByLongestSleep))
   }
 }
 

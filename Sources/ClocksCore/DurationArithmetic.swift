@@ -49,8 +49,9 @@ extension Swift.Duration {
   package static var longestSleep: Self { .seconds(Int64.max / 2) }
 }
 
-/// Returns the duration. A `Swift.Duration` is limited to `longestSleep`.
+/// Returns the duration. A `Swift.Duration` is limited to `longestSleep`, and a negative one to its opposite.
 package func boundedByLongestSleep<D: DurationProtocol>(_ duration: D) -> D {
   guard D.self == Swift.Duration.self else { return duration }
-  return min(duration, unsafeBitCast(Swift.Duration.longestSleep, to: D.self))
+  let longest = unsafeBitCast(Swift.Duration.longestSleep, to: D.self)
+  return min(max(duration, .zero - longest), longest)
 }

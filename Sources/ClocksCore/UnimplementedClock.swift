@@ -28,7 +28,8 @@ import ClocksSupport
 /// Every use of ``now``, ``minimumResolution`` and ``sleep(until:tolerance:)`` records a failure, which
 /// contains the clock's name and the use. `Clock.sleep(for:)` is two uses, because it reads `now` and then
 /// sleeps. No use traps. After the failure, the clock behaves like an ``ImmediateClock``, or like the clock
-/// that was passed to its initializer, so the test can continue.
+/// that was passed to its initializer, so the test can continue. On that clock, a sleep of more than 146
+/// thousand million years is shortened to that.
 ///
 /// The failure is recorded at the line at which the clock was **made**, because the `Clock` protocol does
 /// not pass the line of the call. If a test has several of these clocks, name them. Outside a test, the
@@ -45,6 +46,8 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
   /// The instant of `base` that is this clock's origin.
   private let origin: AnyClock<Duration>.Instant
   private let callSite: CallSite
+  /// Whether `base` is the caller's clock. Those of the standard library trap at deadlines that are too far away.
+  private let isBounded: Bool
 
   /// Creates a clock that must not be used, and that forwards to another clock after the failure.
   ///
@@ -71,6 +74,7 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
     callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     self.base = AnyClock(base)
     origin = self.base.now
+    isBounded = true
   }
 
   /// Creates a clock that must not be used. O(1).
@@ -98,6 +102,7 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
     self.callSite = callSite
     base = AnyClock(ImmediateClock(now: now))
     origin = AnyClock(ImmediateClock<Duration>()).now
+    isBounded = false
   }
 
   /// Records a failure, and returns the time of the underlying clock.
@@ -122,7 +127,9 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {
     recordUse("a sleep until \(deadline)")
-    try await base.sleep(until: origin.advanced(by: deadline.offset), tolerance: tolerance)
+    let offset = isBounded ? boundedByLongestSleep(deadline.offset) : deadline.offset
+    try await base.sleep(
+      until: origin.advanced(by: offset), tolerance: tolerance.map(boundedByLongestSleep))
   }
 
   private func recordUse(_ request: String) {

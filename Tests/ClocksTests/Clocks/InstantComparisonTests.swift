@@ -39,4 +39,14 @@ import Testing
     moved -= .milliseconds(500)
     #expect(moved.offset == .seconds(5.5))
   }
+
+  @Test func subtractionSaturates() {
+    let least = Duration(attoseconds: .min)
+    let last = ImmediateClock<Duration>.Instant(offset: Duration(attoseconds: .max))
+    var moved = ImmediateClock<Duration>.Instant(offset: .zero)
+    #expect(moved - least == last)
+    moved -= least
+    #expect(moved == last)
+    #expect(last - least == last)
+  }
 }

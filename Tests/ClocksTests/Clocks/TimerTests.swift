@@ -177,6 +177,20 @@ import Testing
     task.cancel()
   }
 
+  /// The clocks of the standard library trap at such tolerances.
+  @Test(arguments: [
+    (Duration(attoseconds: .max), Duration.longestSleep),
+    (Duration(attoseconds: .min), .zero - Duration.longestSleep),
+  ])
+  func theToleranceIsBounded(_ given: Duration, _ bounded: Duration) async {
+    let clock = TestClock()
+    let timer = clock.timer(interval: .seconds(1), tolerance: given)
+    let task = Task { for await _ in timer {} }
+    await clock.settle()
+    #expect(clock.pendingSleeps.map(\.tolerance) == [bounded])
+    task.cancel()
+  }
+
   @Test func endsWithTheClocksTime() async {
     let clock = ImmediateClock()
     var offsets: [Duration] = []

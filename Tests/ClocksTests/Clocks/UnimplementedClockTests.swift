@@ -64,6 +64,32 @@ import Testing
     #expect(issues.count == 2)
   }
 
+  /// A deadline or a tolerance that is too long would be a trap of the clock below.
+  ///
+  /// `Task.immediate` returns when its task is suspended for the first time: in its sleep.
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  @Test func noUseTrapsOnARealClock() async throws {
+    let (least, greatest) = (Duration(attoseconds: .min), Duration(attoseconds: .max))
+    let long = Duration.seconds(Int64.max)
+    let clock = UnimplementedClock(ContinuousClock(), name: "Player.clock")
+    let issues = try await recordedIssues {
+      for (offset, tolerance) in [(greatest, greatest), (long, least)] {
+        let task = Task.immediate {
+          try await clock.sleep(until: .init(offset: offset), tolerance: tolerance)
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+      }
+      try await clock.sleep(until: .init(offset: least))
+    }
+    #expect(
+      issues.map(\.message)
+        == [greatest, long, least].map {
+          "The clock \"Player.clock\" is unimplemented, but was asked for a sleep until "
+            + "\(ImmediateClock<Duration>.Instant(offset: $0))."
+        })
+  }
+
   @Test func creatingOneIsNotAUse() async throws {
     let issues = try await recordedIssues {
       let clock: any Clock<Duration> = .unimplemented()
