@@ -81,7 +81,7 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
     ) async throws -> Base.Element? {
       let deadline = OperationDeadline.after(
         sequence.timeout, tolerance: sequence.tolerance, on: sequence.clock, name: sequence.name)
-      guard let deadline else { return try await base.next(isolation: actor) }
+      guard let deadline else { return try await elementWithoutTimer(isolation: actor) }
       var base = base
       defer { self.base = base }
       let element = try await deadline.run { () async throws -> Base.Element? in
@@ -90,6 +90,23 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
       // Many sequences end when their task is cancelled. The deadline, or the clock's failure, caused that end.
       if element == nil, deadline.interruption != nil {
         throw deadline.error(insteadOf: CancellationError())
+      }
+      return element
+    }
+
+    /// Awaits an element if a deadline around the loop passes before the sequence's own or together with it, or if
+    /// neither ever passes.
+    private mutating func elementWithoutTimer(
+      isolation actor: isolated (any Actor)?
+    ) async throws -> Base.Element? {
+      let start = sequence.clock.now
+      let element = try await base.next(isolation: actor)
+      // As above: if the time of the element is up, too, this is no end of the base sequence.
+      if element == nil, ActiveDeadline.current?.hasPassed == true,
+        start.duration(to: sequence.clock.now) >= sequence.timeout
+      {
+        throw TimeoutError(
+          timeout: sequence.timeout, operation: sequence.name, underlyingError: CancellationError())
       }
       return element
     }

@@ -148,6 +148,37 @@ import TimeoutTask
     }
   }
 
+  /// A deadline around the loop passes in place of the sequence's own.
+  @Test(arguments: [Duration.seconds(3), .zero])
+  func aStreamThatEndsAtAnEqualDeadlineHasTimedOut(_ timeout: Duration) async {
+    let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+    let task = Task { [clock] in
+      try await withTimeout(timeout, clock: clock, name: "outer") {
+        for try await _ in stream.timeout(timeout, clock: clock, name: "inner") {}
+      }
+    }
+    await clock.advance(by: .seconds(60))
+    let error = await #expect(throws: TimeoutError.self) { try await task.value }
+    #expect(error == TimeoutError(timeout: timeout, operation: "outer"))
+    let inner = error?.underlyingError as? TimeoutError
+    #expect(inner == TimeoutError(timeout: timeout, operation: "inner"))
+    continuation.finish()
+  }
+
+  /// The time of the element is not up, so the stream's end is passed on, as without `timeout`.
+  @Test func aStreamMayEndAtAnEarlierDeadline() async throws {
+    let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+    let task = Task { [clock] in
+      try await withTimeout(.seconds(3), clock: clock) {
+        for try await _ in stream.timeout(.seconds(4), clock: clock) {}
+        return clock.now.offset
+      }
+    }
+    await clock.advance(by: .seconds(60))
+    #expect(try await task.value == .seconds(3))
+    continuation.finish()
+  }
+
   @Test func cancellingTheLoopCausesNoTimeout() async {
     let task = follow(Ticks(clock: clock, delays: [.seconds(2)]).timeout(.seconds(3), clock: clock))
     await clock.advance(by: .seconds(1))
