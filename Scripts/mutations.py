@@ -261,7 +261,7 @@ guarantee(
 guarantee(
     "Other clocks honour cancellation, keep their ticks on the grid, and never go back",
     "ImmediateClockTests|AnyClockTests|TimerTests|GreatestMultipleTests|ClockSleepTests",
-    ("ImmediateClock.sleep", "max(latest, deadline)", "deadline"),
+    ("ImmediateClock.move", "guard known < deadline else { return }", ""),
     ("Iterator.next", "next.advanced(by: missed)", "next"),
     ("endOfRange", "< 0 ? .min : .max", "< 0 ? .max : .min"),
 )
@@ -411,7 +411,7 @@ guarantee(
     ("LimitedWait.wait", "guard owner.enqueue(callback, after: delay)", "guard owner.enqueue(callback, after: delay * 2)"),
     ("DispatchedBlocks.firstThatMayBegin", "block.queue.isConcurrent && !block.isBarrier", "false"),
     ("IsolatedDeinits.deinitOnExecutor", "!TaskOwnership.shared.isEmpty, let owner", "false, let owner"),
-    ("SchedulerState.awaitsThreadOfDispatch", "since + .seconds(1)", "since + .seconds(0)"),
+    ("SchedulerState.awaitsThreadOfDispatch", "saturatingSum(since, .seconds(1))", "since"),
     ("SchedulerState.awaitsThreadOfDispatch", "scope.blockWithoutThread?.number != block", "scope.blockWithoutThread == nil"),
     ("IdleProcess.mayOutsideAct", "outside?.since.lasts(.milliseconds(200)) == false", "true"),
     ("ExternalTasks.setPaused", "replace(id, by: entry)", "_ = entry"),

@@ -12,6 +12,8 @@ struct JobQueue: ~Copyable {
   private(set) var count = 0
   /// The number of jobs that are the rests of running jobs.
   private(set) var parked = 0
+  /// The number of parked jobs on the main thread.
+  private var parkedOnMain = 0
   /// The number of jobs for the main thread that are not parked.
   private(set) var onMain = 0
 
@@ -19,10 +21,13 @@ struct JobQueue: ~Copyable {
   var isMainTaken = false { didSet { withholdsMain = isMainTaken || areBlocksAhead } }
   /// Whether blocks come first that were submitted to the main queue.
   var areBlocksAhead = false { didSet { withholdsMain = isMainTaken || areBlocksAhead } }
-  /// Whether the jobs for the main thread cannot begin.
+  /// Whether the jobs for the main thread cannot begin, because of one of both.
   private(set) var withholdsMain = false
 
   deinit { slots?.deallocate() }
+
+  /// Whether another job or a block holds the main thread. Then no job for that thread can begin that is not parked.
+  var isMainOccupied: Bool { withholdsMain || parkedOnMain > 0 }
 
   /// Whether no job can begin.
   var isEmpty: Bool { withholdsMain ? !isAnyOffMain : count == 0 }
@@ -38,7 +43,7 @@ struct JobQueue: ~Copyable {
   }
 
   func isWithheld(_ position: Int) -> Bool {
-    withholdsMain && self[position].executor == .main && !self[position].isParked
+    isMainOccupied && self[position].executor == .main && !self[position].isParked
   }
 
   /// The tasks that cannot begin, because another job or a block has the main thread.
@@ -94,6 +99,7 @@ struct JobQueue: ~Copyable {
   private mutating func note(_ job: ReadyJob, _ change: Int) {
     if job.isParked {
       parked += change
+      if case .main = job.executor { parkedOnMain += change }
     } else if case .main = job.executor {
       onMain += change
     }
@@ -114,6 +120,9 @@ struct JobQueue: ~Copyable {
     precondition(capacity == 0 ? head == 0 : 0..<capacity ~= head, "a lost beginning")
     precondition(0...capacity ~= count, "miscounted jobs")
     precondition(parked == (0..<count).count { self[$0].isParked }, "miscounted parked jobs")
+    precondition(
+      parkedOnMain == (0..<count).count { self[$0].isParked && self[$0].executor == .main },
+      "miscounted parked jobs on the main thread")
     precondition(
       onMain == (0..<count).count { self[$0].executor == .main && !self[$0].isParked },
       "miscounted jobs for the main thread")

@@ -90,18 +90,9 @@ protocol Chooser: AnyObject, Sendable {
 }
 
 extension JobQueue {
-  /// Whether a parked job occupies the main thread. O(n).
-  private var isMainThreadParked: Bool {
-    guard parked > 0 else { return false }
-    for position in 0..<count where self[position].isParked && self[position].executor == .main {
-      return true
-    }
-    return false
-  }
-
   /// Appends each job for the pool, but only the first for the main thread, because its jobs keep their order. O(n).
   func appendCandidates(to candidates: inout ScratchBuffer<Candidate>) {
-    var isFirstOnMain = !withholdsMain && !isMainThreadParked
+    var isFirstOnMain = !isMainOccupied
     for position in 0..<count {
       let job = address(at: position)
       let executor = job.pointee.executor

@@ -85,6 +85,39 @@ import Testing
     #expect(state.idleness.requestedThreadBegins(on: .main) == 0)
   }
 
+  /// A run that has given up its order, while a job of the main thread is at a checkpoint.
+  @Test func aParkedJobOfTheMainThreadGoesOnBeforeOthersOfThatThread() {
+    var state = SchedulerState(scope: Scope(.standard))
+    state.jobIsReady(ReadyJob(of: 1, executor: .main), isFromOutside: false)
+    var parked = ReadyJob(of: 2, executor: .main)
+    parked.isParked = true
+    state.makeReady(parked)
+    let number = state.idleness.threadParks()
+    state.scope?.parkedThreads[2] = ParkedThread(number: number, isMain: true)
+    #expect(state.claimThread() == .pool)
+    #expect(state.idleness.requestedThreadBegins(on: .pool) == 1)
+    #expect(state.step(thread: 1) == "resume thread 0")
+    #expect(state.steps(on: .main) == ["run 1", "rest"])
+    state.checkInvariants()
+  }
+
+  @Test func anAbandonedJobMovesNoTime() {
+    var state = SchedulerState()
+    let virtualClock = VirtualClock(now: .zero)
+    state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
+    #expect(state.claimThread() == .pool)
+    #expect(state.step() == "run 1")
+    #expect(state.moveTimeInJob(of: virtualClock, by: .seconds(1), on: 0) == true)
+    state.abandonJob(1)
+    state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
+    #expect(state.claimThread() == .pool)
+    #expect(state.step(thread: 1) == "run 2")
+    #expect(state.moveTimeInJob(of: virtualClock, by: .seconds(1), on: 0) == false)
+    #expect(virtualClock.now == .seconds(1))
+    #expect(state.moveTimeInJob(of: virtualClock, by: .seconds(1), on: 1) == true)
+    #expect(virtualClock.now == .seconds(2))
+  }
+
   @Test func eachJobRunsOnItsExecutor() {
     var state = SchedulerState()
     state.jobIsReady(ReadyJob(of: 1, executor: .main), isFromOutside: false)
@@ -132,6 +165,13 @@ import Testing
     state.dispatchedBlockEnded(block)
     #expect(state.claimThread() == .pool)
     #expect(state.steps() == ["finish", "rest"])
+  }
+
+  @Test func aBlockMayAwaitItsThreadAtTheEndOfTime() {
+    var state = SchedulerState(scope: Scope(.standard))
+    state.scope?.virtualClock.now = Duration(attoseconds: .max)
+    _ = state.dispatchedBlockBegan(on: BlockQueue(label: "queue", isConcurrent: true))
+    #expect(state.awaitsThreadOfDispatch() == true)
   }
 
   @Test func aSettlingWaiterComesBeforeAnAdvance() {

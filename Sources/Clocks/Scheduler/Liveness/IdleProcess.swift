@@ -150,7 +150,7 @@ extension SchedulerState {
       scope.blockWithoutThread = (block, virtualClock.now)
     }
     let since = scope.blockWithoutThread?.since ?? virtualClock.now
-    return !virtualClock.sleeps.isAnyDue(by: since + .seconds(1))
+    return !virtualClock.sleeps.isAnyDue(by: saturatingSum(since, .seconds(1)))
   }
 
   fileprivate var heldThreads: [Int32] {
