@@ -74,6 +74,9 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
   /// The latest deadline of any sleep, or the first instant. Guarded by `lock`; only grows.
   nonisolated(unsafe) private var latest: Instant
 
+  /// Counts the changes of `latest`. Guarded by `lock`.
+  nonisolated(unsafe) private var changes: UInt64 = 0
+
   /// Creates a clock whose time is `now`. O(1).
   public convenience init(now: Instant = .init()) { self.init(startingAt: now) }
 
@@ -102,15 +105,37 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {
     try Task.checkCancellation()
-    let mustYield = lock.withLock {
-      latest = max(latest, deadline)
+    move(to: deadline)
+    // The yield is not a wait: it gives other tasks a turn, as a real sleep does.
+    if mustYield() { await Task.yield() }
+  }
+
+  /// Moves time to `deadline`, but not back.
+  ///
+  /// Instants are compared, and released, without the lock, because the user's code may do both.
+  private func move(to deadline: Instant) {
+    while true {
+      let (known, version) = lock.withLock { (latest, changes) }
+      guard known < deadline else { return }
+      var other = deadline
+      let isMoved = lock.withLock {
+        guard changes == version else { return false }
+        swap(&latest, &other)
+        changes &+= 1
+        return true
+      }
+      if isMoved { return }
+    }
+  }
+
+  /// Counts a sleep. Returns whether it is the hundredth since the last yield.
+  private func mustYield() -> Bool {
+    lock.withLock {
       sleepsSinceYield += 1
       guard sleepsSinceYield == 100 else { return false }
       sleepsSinceYield = 0
       return true
     }
-    // The yield is not a wait: it gives other tasks a turn, as a real sleep does.
-    if mustYield { await Task.yield() }
   }
 }
 

@@ -1,5 +1,26 @@
 import Clocks
+import Foundation
+import TestTraits
 import Testing
+
+/// A duration that calls a function whenever it is compared.
+private struct Noticed: DurationProtocol, Hashable {
+  @TaskLocal static var isCompared: @Sendable () -> Void = {}
+
+  var count: Int
+
+  static let zero = Noticed(count: 0)
+
+  static func + (a: Noticed, b: Noticed) -> Noticed { Noticed(count: a.count + b.count) }
+  static func - (a: Noticed, b: Noticed) -> Noticed { Noticed(count: a.count - b.count) }
+  static func * (a: Noticed, b: Int) -> Noticed { Noticed(count: a.count * b) }
+  static func / (a: Noticed, b: Int) -> Noticed { Noticed(count: a.count / b) }
+  static func / (a: Noticed, b: Noticed) -> Double { Double(a.count) / Double(b.count) }
+  static func < (a: Noticed, b: Noticed) -> Bool {
+    isCompared()
+    return a.count < b.count
+  }
+}
 
 @Suite struct ImmediateClockTests {
   @Test func sleepsReturnImmediatelyAndMoveTimeToTheirDeadline() async throws {
@@ -71,6 +92,25 @@ import Testing
     let clock = ImmediateClock<Beats>(now: .init(offset: Beats(count: 8)))
     try await clock.sleep(for: Beats(count: 4))
     #expect(clock.now.offset == Beats(count: 12))
+  }
+
+  /// The user's code may do anything while durations are compared, for example wait for another thread.
+  @Test func anotherThreadMayReadTheClockWhileDurationsAreCompared() async throws {
+    let clock = ImmediateClock<Noticed>()
+    let reads = Tally()
+    let read: @Sendable () -> Void = {
+      let isRead = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        if clock.now.offset == .zero { reads.add() }
+        isRead.signal()
+      }
+      _ = isRead.wait(timeout: .now() + 5)
+    }
+    try await Noticed.$isCompared.withValue(read) {
+      try await clock.sleep(until: .init(offset: Noticed(count: 1)))
+    }
+    #expect(reads.value == 1)
+    #expect(clock.now.offset == Noticed(count: 1))
   }
 
   @Test func twoClocksHaveDifferentTimesAndIdentities() async throws {
