@@ -7,14 +7,16 @@ import Synchronization
 /// runs the job. The handler reports the schedule; then the signal has the effect that it has without the handler.
 ///
 /// The report allocates memory and writes a file, which a signal handler may not do: if the crash has damaged the
-/// allocator, or interrupted it, the report is lost. An alarm ends the process if the report does not return. There is
-/// no report of a stack overflow, because the handler needs the same stack.
+/// allocator, or interrupted it, the report is lost. An alarm ends the process if the report does not return.
+///
+/// On a thread of a scheduler, the handler has a stack of its own (`SignalStack`), so that a stack overflow is reported,
+/// too. On other threads that run jobs, such as those of user executors, there is no report of a stack overflow.
 enum CrashHandler {
   /// Installs the handler when it is first read: before a run whose scope has a `crashed` closure. Thread-safe.
   static let installed: Void = {
     #if os(Linux) && canImport(Glibc)
       var action = sigaction()
-      action.sa_flags = SA_SIGINFO | CInt(truncatingIfNeeded: UInt(SA_NODEFER))
+      action.sa_flags = SA_SIGINFO | SA_ONSTACK | CInt(truncatingIfNeeded: UInt(SA_NODEFER))
       action.__sigaction_handler.sa_sigaction = { signal, info, _ in
         CrashHandler.handle(signal, isSent: (info?.pointee.si_code ?? 0) <= 0)
       }

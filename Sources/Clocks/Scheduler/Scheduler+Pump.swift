@@ -46,9 +46,8 @@ extension Scheduler {
   ///
   /// Returns an unowned job that the last job has made ready, for the thread to run next.
   func pump(on executor: ExecutorKind, _ number: Int) -> ReadyJob? {
-    if let scope, scope.options.pausesBlockedJobs {
-      scope.actingThread.store(OutsideWork.currentThread, ordering: .relaxed)
-    }
+    noteActingThread()
+    if scope?.crashed != nil { SignalStack.prepareThread() }
     var context = ThreadContext(owner: self, isOfPump: true, number: number)
     context.run { context in
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
@@ -66,6 +65,12 @@ extension Scheduler {
       }
     }
     return context.takeKept()
+  }
+
+  /// Notes that the current thread acts, where paused jobs make a difference.
+  func noteActingThread() {
+    guard let scope, scope.options.pausesBlockedJobs else { return }
+    scope.actingThread.store(OutsideWork.currentThread, ordering: .relaxed)
   }
 
   /// What a thread has done since it began to run the scheduler's jobs.

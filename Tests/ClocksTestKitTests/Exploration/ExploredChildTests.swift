@@ -70,7 +70,11 @@ import Testing
 
   #if os(Linux)
     /// Swift Testing and XCTest; a failed precondition, a continuation that is resumed twice, and a signal.
-    @Test(arguments: ["crashes", "resumesTwice", "aborts", "testCrashes"])
+    ///
+    /// Also a stack overflow, but not with a sanitizer, which may need more stack than there is.
+    @Test(
+      arguments: ["crashes", "resumesTwice", "aborts", "testCrashes"]
+        + (hasSanitizer ? [] : ["overflows"]))
     func aCrashKeepsItsToken(_ sample: String) async throws {
       try await withTemporaryPath { folder in
         let variables = ["CLOCKS_SCHEDULES_DIR": folder, "SWIFT_BACKTRACE": "enable=no"]
@@ -247,6 +251,16 @@ struct ExploredChildSamples {
 
   @Test(.schedules(1_000)) func aborts() async throws {
     if await secondIsFirst() { abort() }
+  }
+
+  @Test(.schedules(1_000)) func overflows() async throws {
+    if await secondIsFirst() { print(endlessDepth(of: 0)) }
+  }
+
+  /// Never returns. Not optimized, so that each call takes a part of the stack.
+  @inline(never) @_optimize(none)
+  private func endlessDepth(of depth: Int) -> Int {
+    depth < 0 ? 0 : 1 + endlessDepth(of: depth + 1)
   }
 
   /// Whether the second of two equal tasks came first, which it does in a few orders.
