@@ -42,6 +42,7 @@ extension Scheduler {
       change { _ in }
       parked.isResumed.wait()
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
+      noteActingThread()
     }
     describeDecision { "checkpoint \"\(name)\"" }
   }

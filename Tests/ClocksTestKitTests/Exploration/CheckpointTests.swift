@@ -126,6 +126,35 @@ private final class Flag: Sendable {
     await MainActor.run {}
   }
 
+  /// In a suite that was written for real time, it matters which thread acts.
+  @Test func aThreadActsAgainAfterItsCheckpoint() async throws {
+    var tree = TaskTree()
+    let plan = try ScheduleToken("1:b.1<a.2:0000", &tree).plan
+    var options = ScopeOptions()
+    options.isExplored = true
+    options.pausesBlockedJobs = true
+    let run = OneRun(options: options, origin: CallSite(), findings: Findings(), tree: tree)
+    let threads = Log<[Int32]>()
+    let outcome = await run(plan) { time in
+      @Sendable func note() {
+        let acting = time.scheduler.scope?.actingThread.load(ordering: .relaxed)
+        threads.add([acting ?? -1, OutsideWork.currentThread])
+      }
+      let a = Task {
+        note()
+        time.checkpoint("a")
+        note()
+      }
+      let b = Task { note() }
+      _ = await (a.value, b.value)
+    }
+    #expect(outcome.findings.isEmpty, "\(outcome.findings)")
+    #expect(threads.all.count == 3)
+    for pair in threads.all { #expect(pair[0] == pair[1]) }
+    #expect(threads.all.first == threads.all.last)
+    #expect(threads.all.first != threads.all.dropFirst().first)
+  }
+
   /// The run is left while the main thread is parked: other tests need it.
   @Test func aRunThatIsLeftFreesTheMainThread() async throws {
     let (hasBegun, isOver) = (Flag(), Flag())
