@@ -231,6 +231,7 @@ extension VirtualTime {
     // A task that does not become idle now is abandoned, so a lower limit suffices.
     scheduler.change { $0.runaway.limits.jobs = min($0.runaway.limits.jobs, 100_000) }
     var cancelled: Set<UInt64> = []
+    var haveEndedSleepsRun = false
     for round in 0...100 {
       if let neverIdles = await scheduler.settleAsOwn() {
         if mustReport {
@@ -245,7 +246,9 @@ extension VirtualTime {
         }
         continue
       }
-      if round == 0 {
+      // The first round may find a task that never becomes idle, so this may come later.
+      if !haveEndedSleepsRun {
+        haveEndedSleepsRun = true
         scheduler.runEndedSleeps()
         await scheduler.settleAsOwn()
       }

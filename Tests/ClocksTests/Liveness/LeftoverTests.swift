@@ -39,6 +39,23 @@ import Testing
     }
   }
 
+  /// The runtime's job that was to end a sleep runs, although another task lets the scope not be idle at first.
+  @Test func theJobOfACancelledSleepRunsBesideALeftoverThatNeverIdles() async throws {
+    let time = try await withVirtualTime { time in
+      let scheduler = time.scheduler
+      // Cancels the task after its sleep was registered, and before it is suspended.
+      _ = scheduler.change { _ in
+        scheduler.scope!.virtualClock.add { _ in withUnsafeCurrentTask { $0?.cancel() } }
+      }
+      _ = await Task { try await Task.sleep(for: .seconds(1)) }.result
+      scheduler.change { $0.runaway.limits.jobs = 1_000 }
+      Task { while !Task.isCancelled { await Task.yield() } }
+      return time
+    }
+    let jobs = time.scheduler.change { $0.scope?.runtimeSleeps.takeCancelledEarly().count }
+    #expect(jobs == 0)
+  }
+
   /// A sleep that a thread registers when nothing of the scope runs.
   @Test(.repeated(20)) func aSleepFromElsewhereMovesTime() async throws {
     try await withVirtualTime { time in
