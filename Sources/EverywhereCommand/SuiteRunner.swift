@@ -1,3 +1,4 @@
+import Clocks
 import Foundation
 
 /// Runs the processes of a suite.
@@ -130,8 +131,8 @@ final class SuiteRunner {
   }
 
   func runOrders(of first: RunRecords) throws -> [RunRecords] {
-    let base = options.seed ?? 1
-    let orders = (1..<options.orders).map { Order(seed: base &+ UInt64($0)) }
+    let seeds = EverywhereSettings.seeds(after: options.seed ?? 1, count: options.orders - 1)
+    let orders = seeds.map { Order(seed: $0) }
     return try self.repeat(first, orders, isShown: true)
   }
 

@@ -62,9 +62,12 @@ package enum Everywhere {
   private static func endWithCommand() {
     #if os(Linux)
       typealias Control = @convention(c) (CInt, UInt, UInt, UInt, UInt) -> CInt
-      guard Environment.everywhereParent == getppid() else { return }
+      let parent = getppid()
+      guard Environment.everywhereParent == parent else { return }
       // 1 is `PR_SET_PDEATHSIG`: a signal when the thread that started this process ends, the command's main thread.
       _ = RuntimeSymbol.function("prctl", as: Control.self)?(1, UInt(SIGKILL), 0, 0, 0)
+      // No signal comes if the command has ended before this call.
+      if getppid() != parent { kill(getpid(), SIGKILL) }
     #endif
   }
 
@@ -124,6 +127,14 @@ package enum EverywhereSettings {
     var mixer = Mixer(seed: seed ^ record.hash)
     let own = mixer.next()
     return seed.isMultiple(of: 2) ? .partialOrder(seed: own) : .random(seed: own)
+  }
+
+  /// Returns the seeds of `count` orders after that of a seed. None is 0.
+  package static func seeds(after first: UInt64, count: Int) -> [UInt64] {
+    (0..<count).map { number in
+      let (seed, wraps) = first.addingReportingOverflow(UInt64(number) + 1)
+      return wraps ? seed + 1 : seed
+    }
   }
 
   /// Returns a number that differs between test cases and between orders, and is the same in a replay.
