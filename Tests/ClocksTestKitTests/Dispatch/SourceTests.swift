@@ -56,6 +56,20 @@ import Testing
     source.cancel()
   }
 
+  /// Its third firing would come after the latest instant of Dispatch.
+  @Test(.virtualTime) func aTimerWithAnIntervalOfCenturiesFiresTwice() async throws {
+    let events = Tally()
+    let source = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "timer"))
+    source.schedule(deadline: .now(), repeating: .seconds(9_000_000_000))
+    source.setEventHandler { events.add() }
+    source.activate()
+    try await Task.sleep(for: .seconds(8_999_999_999))
+    #expect(events.value == 1)
+    try await Task.sleep(for: .seconds(2))
+    #expect(events.value == 2)
+    source.cancel()
+  }
+
   @Test(.virtualTime) func aSignalThatComesAfterASleepIsNotLost() async throws {
     let time = try #require(VirtualTime.current)
     for _ in 0..<20 {

@@ -30,6 +30,11 @@ import ClocksSupport
     /// The nanoseconds between two firings; `nil` if the timer fires once.
     private var interval: UInt64?
     private var pending: TimedCallback?
+    /// The number of the callback that was made last.
+    ///
+    /// Any other is void. Thread A takes a callback from the queue of sleeps. Thread B sets the timer anew. Then thread A
+    /// begins the former callback.
+    private var newest: UInt64 = 0
 
     /// What a handler has to do. It counts while the source is active and not suspended.
     private struct Work {
@@ -150,20 +155,25 @@ import ClocksSupport
     private func wait() {
       guard let next, let delay = DispatchTimes.delay(until: next, for: owner) else { return }
       guard delay > .zero else { return fire() }
+      newest += 1
+      let number = newest
       let work = TimedCallback(
         "timer on queue \"\(queue.label)\"", isDelayedBlock: true,
-        begin: { [weak self] in self?.timeHasCome() },
+        begin: { [weak self] in self?.timeHasCome(number) },
         handBack: { [weak self] delay in
           guard let self else { return }
-          // A source that is over may have been freed.
-          lock.withLock { if !self.isOver { self.waitInRealTime(for: delay) } }
+          // A source that is over may have been freed; it has no pending callback.
+          lock.withLock { if self.isPending(number) { self.waitInRealTime(for: delay) } }
         })
       pending = work
       if !owner.enqueue(work, after: delay) { waitInRealTime(for: delay) }
     }
 
-    private func timeHasCome() {
+    private func isPending(_ number: UInt64) -> Bool { pending != nil && number == newest }
+
+    private func timeHasCome(_ number: UInt64) {
       lock.withLock {
+        guard isPending(number) else { return }
         pending = nil
         if runs { fire() }
       }
@@ -171,12 +181,13 @@ import ClocksSupport
 
     private func fire() {
       guard let due = next else { return }
-      next = interval.map { interval in
+      next = interval.flatMap { interval in
         // A timer that was suspended skips the firings that it has missed.
         var next = due + interval
         let now = DispatchTimes.instant(after: .zero, for: owner)
         if next <= now { next += (now - next) / interval * interval + interval }
-        return next
+        // A later number would stand for a date.
+        return next <= UInt64(Int64.max) ? next : nil
       }
       if hasHandler {
         event.isDue = true

@@ -127,7 +127,8 @@ import Synchronization
       return set.original(timer, 0, &setting, nil)
     }
 
-    /// Adds a callback for a timer, and stops the kernel's timer. Returns whether the owner takes the callback.
+    /// Stops the kernel's timer and adds a callback for it. Returns whether the owner takes the callback. If not, the
+    /// kernel's timer goes on.
     private static func add(
       _ timer: CInt, _ now: UInt64, _ instant: UInt64, _ owner: any PausableOwner
     ) -> Bool {
@@ -135,20 +136,25 @@ import Synchronization
       let callback = TimedCallback("a timer of a run loop") {
         isDue(timer, instant)
       } handBack: { rest in
-        forget(timer)
+        guard take(timer, setTo: instant) != nil else { return }
         setReal(timer, UInt64(max(0, rest / .nanoseconds(1))))
         if isMain { noteReal(timer, instant) }
       }
       forget(timer)
-      lock.withLock { timers[timer] = Timer(owner: owner, callback: callback, instant: instant) }
+      // Thread A stops the kernel's timer before it enqueues the callback. From then on, thread B may begin the callback,
+      // which sets the kernel's timer to the present.
+      var (never, former) = (itimerspec(), itimerspec())
+      _ = set.original(timer, 0, &never, &former)
+      let added = Timer(owner: owner, callback: callback, instant: instant)
+      // A former value is released without the lock.
+      _ = lock.withLock { timers.updateValue(added, forKey: timer) }
       // Foundation computes the delay from two dates in seconds, with an error of a tenth of a microsecond.
       let delay = Int64(clamping: instant > now ? instant - now : 0)
       guard owner.enqueue(callback, after: .microseconds((delay + 500) / 1000)) else {
         forget(timer)
+        setReal(timer, UInt64(max(0, former.it_value.nanoseconds)))
         return false
       }
-      var never = itimerspec()
-      _ = set.original(timer, 0, &never, nil)
       return true
     }
 
@@ -178,8 +184,15 @@ import Synchronization
       if let taken { taken.owner.remove(taken.callback) }
     }
 
+    /// Removes a timer, unless it was set to another instant since. Then the caller's callback is void.
+    private static func take(_ timer: CInt, setTo instant: UInt64) -> Timer? {
+      lock.withLock {
+        timers[timer]?.instant == instant ? timers.removeValue(forKey: timer) : nil
+      }
+    }
+
     private static func isDue(_ timer: CInt, _ instant: UInt64) {
-      guard let taken = lock.withLock({ timers.removeValue(forKey: timer) }) else { return }
+      guard let taken = take(timer, setTo: instant) else { return }
       beginning.add(1, ordering: .sequentiallyConsistent)
       fired.add(1, ordering: .relaxed)
       let waiting = ThreadWaits.inRunLoops(of: taken.owner)
