@@ -38,6 +38,21 @@ import Testing
     #expect(report.contains("\"beat\" sleeps until 1.001 seconds on ContinuousClock"), "\(report)")
   }
 
+  /// The scope of a test of XCTest is explored, and cannot be left: the test's method holds the main thread.
+  @Test(.timeLimit(.minutes(1)))
+  func anExploredBodyThatCannotBeLeftEndsAfterItsReport() async throws {
+    let reports = Log<String>()
+    var options = ScopeOptions()
+    options.isExplored = true
+    let time = VirtualTime(options, at: .here(), record: { reports.add($0) })
+    try await time.run { time in
+      let problem = ScopeProblem.tooLong(.seconds(60), pending: { [] })
+      for _ in 1...2 { _ = time.scheduler.change { $0.scope?.body.abort(problem) } }
+      time.scheduler.reportOverdue(problem)
+    }
+    #expect(reports.all.count == 1)
+  }
+
   /// The same with time: where nothing sleeps at the moment, that is said.
   @Test(arguments: [true, false])
   func aBodyThatRunsForTooLongIsReportedWithWhatSleeps(_ isAsleep: Bool) {

@@ -16,7 +16,10 @@ extension Scheduler {
     noteProblem()
     if scope?.options.isExplored == true {
       report.record(describe(problem))
-      return leave()
+      leave()
+      // A test of XCTest cannot be left. If its method returns after all, its scope ends.
+      change { $0.isAbandoned ? nil : $0.scope?.body.deliverReport() }?.resume()
+      return
     }
     report.runInTest { [self] in
       report.record(describe(problem, isOverdue: true))
@@ -187,7 +190,7 @@ extension Scheduler {
       guard let scope else { return }
       change { state in
         state.scope?.dateOffset = saturatingDifference(
-          newValue - scope.start.sinceEpoch, scope.virtualClock.now)
+          saturatingDifference(newValue, scope.start.sinceEpoch), scope.virtualClock.now)
       }
     }
   }
