@@ -17,6 +17,24 @@ private func suspendsNothing(isolation: isolated (any Actor)? = #isolation) asyn
   log.add("2")
 }
 
+/// An actor with an executor of its own.
+@globalActor private actor Desk {
+  static let shared = Desk()
+  private static let executor = QueueExecutor()
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    Self.executor.asUnownedSerialExecutor()
+  }
+}
+
+@Desk private func addTwoAroundATask(to log: Log<String>) async {
+  log.add("1")
+  let other = Task { @Desk in log.add("other") }
+  await suspendsNothing()
+  log.add("2")
+  await other.value
+}
+
 /// Orders that programs rely on, which a search keeps.
 @Suite(.schedules(300)) struct LegalOrderTests {
   @Test @MainActor func jobsOfTheMainActorKeepTheirOrder() async {
@@ -44,6 +62,13 @@ private func suspendsNothing(isolation: isolated (any Actor)? = #isolation) asyn
     let other = Task { @MainActor in order.add("other") }
     _ = await (task.value, other.value)
     #expect([["1", "2", "other"], ["other", "1", "2"]].contains(order.all), "\(order.all)")
+  }
+
+  /// No other job of the executor may run, so every run has one order.
+  @Test func noJobOfACustomExecutorComesBetweenEither() async {
+    let order = Log<String>()
+    await Task { await addTwoAroundATask(to: order) }.value
+    #expect(order.all == ["1", "2", "other"])
   }
 
   /// The first task writes only after the second one has read, because both begin on the main actor in order.

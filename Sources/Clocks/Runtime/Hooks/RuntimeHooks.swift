@@ -48,8 +48,8 @@ enum RuntimeHooks {
   @inline(never)
   private static func runExplored(_ job: UnownedJob) {
     #if os(Linux) && canImport(Glibc)
-      if JobRuns.areSeen, taskID(of: job) != 0, TaskStatus(of: job).hasPreference {
-        return JobRuns.runOnMain(job, preferring: Hops.executor.asUnownedTaskExecutor())
+      if JobRuns.areSeen {
+        return JobRuns.runExplored(job, on: MainActor.sharedUnownedExecutor)
       }
     #endif
     JobRuns.runKnown(job, on: MainActor.sharedUnownedExecutor)

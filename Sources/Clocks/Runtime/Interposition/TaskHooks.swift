@@ -264,17 +264,27 @@ enum JobRuns {
       return entries
     }
 
-    /// Runs a job of the main actor whose task prefers `executor`, by which hops are seen.
+    /// Runs a job on a serial executor while a test in this process is explored. Requires `areSeen`.
     ///
-    /// The runtime compares the preference with the executor of the running job. Without `executor`, it would take each
-    /// further switch to the main actor for a hop, and jobs that were enqueued later could run first. For a task with
-    /// another preference, nothing changes: both values differ from it.
-    static func runOnMain(_ job: UnownedJob, preferring executor: UnownedTaskExecutor) {
-      runJobOnBoth.original(job, MainActor.sharedUnownedExecutor, executor)
+    /// Hops of a task are seen because it prefers `Hops.executor`. The runtime compares the preference with the executor of
+    /// the running job. Without `Hops.executor`, it would take each further switch to the serial executor for a hop, and
+    /// jobs that were enqueued later could run first. For a task with another preference, nothing changes: both values
+    /// differ from it.
+    static func runExplored(_ job: UnownedJob, on executor: UnownedSerialExecutor) {
+      guard taskID(of: job) != 0, TaskStatus(of: job).hasPreference else {
+        return runKnown(job, on: executor)
+      }
+      runJobOnBoth.original(job, executor, Hops.executor.asUnownedTaskExecutor())
     }
 
     private static let runJob: Interposed<RunJob> = Interposed("swift_job_run") { job, executor in
-      run(job, on: CustomExecutor(executor)) { runKnown(job, on: executor) }
+      run(job, on: CustomExecutor(executor)) {
+        if areSeen, TaskOwnership.shared.isAnyExplored {
+          runExplored(job, on: executor)
+        } else {
+          runKnown(job, on: executor)
+        }
+      }
     }
 
     private static let runJobOnTaskExecutor: Interposed<RunJobOnTaskExecutor> = Interposed(
