@@ -150,7 +150,11 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   /// such as a display that refreshes no more often than the resolution allows. O(1).
   public var minimumResolution: Duration {
     get { scheduler.change { _ in resolution } }
-    set { scheduler.change { _ in resolution = newValue } }
+    set {
+      // The old value is released without the lock.
+      var other = newValue
+      scheduler.change { _ in swap(&resolution, &other) }
+    }
   }
 }
 
