@@ -78,6 +78,15 @@ struct JobQueue: ~Copyable {
     note(job, 1)
   }
 
+  /// Makes a job the first. Amortized O(1).
+  mutating func prepend(_ job: ReadyJob) {
+    if count == capacity { grow() }
+    head = (head - 1) & (capacity - 1)
+    slots![head] = job
+    count += 1
+    note(job, 1)
+  }
+
   /// Removes a job; the others keep their order. O(1) at position 0, else O(position).
   @_transparent
   mutating func remove(at position: Int) -> ReadyJob {

@@ -184,10 +184,19 @@ struct SchedulerState: ~Copyable {
     var reason = runaway.jobBegins(of: job.taskID)
     if isObserved, reason == nil { reason = order.chooser?.newRunaway() }
     if let reason, let action = abort(reason, because: job) {
-      makeReady(job)
+      putBack(job)
       return action
     }
     return job.isParked ? resume(job) : start(job)
+  }
+
+  /// Makes a job ready again that was about to start.
+  ///
+  /// It comes first, because jobs of the main thread keep their order. A chooser, which has noted that the job began,
+  /// expects it behind the others.
+  @inline(never)
+  private mutating func putBack(_ job: ReadyJob) {
+    if order.chooser == nil { idleness.ready.prepend(job) } else { makeReady(job) }
   }
 
   @inline(never)

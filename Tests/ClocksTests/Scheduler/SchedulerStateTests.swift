@@ -235,6 +235,23 @@ import Testing
     withExtendedLifetime(task) {}
   }
 
+  /// In a suite that was written for real time, time passes before a job if the scope is busy for very long.
+  @Test func aJobBeforeWhichTimePassesKeepsItsPlace() {
+    var options = ScopeOptions.standard
+    options.timePassesWhileBusy = true
+    options.limits.jobs = 1
+    var state = SchedulerState(scope: Scope(options))
+    state.beginBody()
+    if let scope = state.scope { sleep(on: scope.virtualClock, until: .zero) }
+    for task in 1...3 {
+      state.jobIsReady(ReadyJob(of: UInt64(task), executor: .main), isFromOutside: false)
+    }
+    #expect(state.step(on: .main) == "run 1")
+    #expect(state.step(on: .main) == "wake")
+    #expect(state.step(on: .main) == "run 2")
+    state.checkInvariants()
+  }
+
   @Test func endlessWakesDoNotAbortASettlingWaiter() {
     var state = SchedulerState()
     state.runaway.limits = RunawayLimits(wakes: 2)

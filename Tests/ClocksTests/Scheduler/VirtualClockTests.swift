@@ -88,9 +88,13 @@ import Testing
     for _ in 0..<10_000 {
       if expected.isEmpty || Int.random(in: 0..<100, using: &random) < 52 {
         next += 1
-        queue.append(
-          ReadyJob(of: next))
-        expected.append(next)
+        if Int.random(in: 0..<8, using: &random) == 0 {
+          queue.prepend(ReadyJob(of: next))
+          expected.insert(next, at: 0)
+        } else {
+          queue.append(ReadyJob(of: next))
+          expected.append(next)
+        }
       } else {
         let position = Int.random(in: 0..<expected.count, using: &random)
         #expect(queue.remove(at: position).taskID == expected.remove(at: position))
