@@ -35,8 +35,10 @@ package final class EverywhereRecord: Sendable {
     let sleeps = time.scheduler.change { $0.scope?.sleepPlaces?.all ?? [] }
     lock.withLock {
       state.isVirtual = true
-      state.virtualTime += passed
-      for (place, time) in sleeps { state.sleeps[place, default: .zero] += time }
+      state.virtualTime = saturatingSum(state.virtualTime, passed)
+      for (place, time) in sleeps {
+        state.sleeps[place] = saturatingSum(state.sleeps[place] ?? .zero, time)
+      }
     }
   }
 
