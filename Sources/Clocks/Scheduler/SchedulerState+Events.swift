@@ -46,6 +46,15 @@ extension SchedulerState {
     if isObserved { order.chooser?.jobIsReady(job, isFromOutside: isFromOutside) }
   }
 
+  /// Makes a job ready again that was about to start.
+  ///
+  /// It comes first, because jobs of the main thread keep their order. A chooser, which has noted that the job began,
+  /// expects it behind the others.
+  @inline(never)
+  mutating func putBack(_ job: ReadyJob) {
+    if order.chooser == nil { idleness.ready.prepend(job) } else { makeReady(job) }
+  }
+
   mutating func append(_ waiter: IdleWaiter) {
     idleWaiters.append(waiter)
     runaway.testIsIdle()

@@ -171,15 +171,12 @@ struct SchedulerState: ~Copyable {
     let next = idleness.ready[position]
     // A parked job has a thread of its own.
     guard
-      next.isParked
-        || (mayStay && next.executor == executor
-          && !(executor == .main && idleness.ready.withholdsMain))
+      next.isParked || mayStay && next.executor == executor && !idleness.ready.isWithheld(position)
     else {
       return idleness.ready.isWithheld(position)
         ? startFirst(on: executor, mayStay: mayStay) : .move(to: next.executor)
     }
     let job = idleness.ready.remove(at: position)
-    if case .main = job.executor, !job.isParked { idleness.mainJobBegins() }
     if isObserved { order.chooser?.jobBegins(job, at: position) }
     var reason = runaway.jobBegins(of: job.taskID)
     if isObserved, reason == nil { reason = order.chooser?.newRunaway() }
@@ -187,16 +184,9 @@ struct SchedulerState: ~Copyable {
       putBack(job)
       return action
     }
-    return job.isParked ? resume(job) : start(job)
-  }
-
-  /// Makes a job ready again that was about to start.
-  ///
-  /// It comes first, because jobs of the main thread keep their order. A chooser, which has noted that the job began,
-  /// expects it behind the others.
-  @inline(never)
-  private mutating func putBack(_ job: ReadyJob) {
-    if order.chooser == nil { idleness.ready.prepend(job) } else { makeReady(job) }
+    if job.isParked { return resume(job) }
+    if case .main = job.executor { idleness.mainJobBegins() }
+    return start(job)
   }
 
   @inline(never)
