@@ -314,7 +314,7 @@ extension Scheduler {
   fileprivate func movesTime(
     of virtualClock: VirtualClock, by duration: Duration, inJobOf task: UInt64
   ) -> Bool {
-    guard usesFastWay, isRunning(task), let number = ThreadContext.pumpNumber else { return false }
-    return changeWithoutThread { $0.moveTimeInJob(of: virtualClock, by: duration, on: number) }
+    guard usesFastWay, isRunning(task) else { return false }
+    return changeWithoutThread { $0.moveTime(of: virtualClock, by: duration, inJobOf: task) }
   }
 }

@@ -24,7 +24,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let report: TestReport
   /// Whether short cuts are taken that change no result.
   ///
-  /// Sleeps on no actor use `sleep(_:on:)`. A job may move time itself (`SchedulerState.moveTimeInJob`). A woken task
+  /// Sleeps on no actor use `sleep(_:on:)`. A job may move time itself (`SchedulerState.moveTime`). A woken task
   /// runs immediately if no other job can come first.
   ///
   /// Only tests of this package change this, before a task sleeps.

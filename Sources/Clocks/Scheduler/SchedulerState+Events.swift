@@ -65,13 +65,11 @@ extension SchedulerState {
   ///
   /// Does so only so often in one job. Then the job has to end, so that other tests run and the watchdog sees progress.
   /// A job that was abandoned moves no time, because it runs beside the others.
-  ///
-  /// - Parameter number: The number of the thread that runs the job.
-  mutating func moveTimeInJob(
-    of virtualClock: VirtualClock, by duration: Duration, on number: Int
+  mutating func moveTime(
+    of virtualClock: VirtualClock, by duration: Duration, inJobOf task: UInt64
   ) -> Bool {
-    guard number == idleness.threadNumber, movesInJob < 64, scope == nil, !isObserved,
-      idleWaiters.isEmpty, idleness.isIdleApartFromJob
+    guard movesInJob < 64, scope == nil, !isObserved, idleWaiters.isEmpty,
+      idleness.isIdleApartFromJob, activity.running?.task == task
     else { return false }
     let target = virtualClock.instant(after: duration)
     guard !virtualClock.sleeps.isAnyDue(by: target) else { return false }

@@ -107,14 +107,14 @@ import Testing
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     #expect(state.claimThread() == .pool)
     #expect(state.step() == "run 1")
-    #expect(state.moveTimeInJob(of: virtualClock, by: .seconds(1), on: 0) == true)
+    #expect(state.moveTime(of: virtualClock, by: .seconds(1), inJobOf: 1) == true)
     state.abandonJob(1)
     state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
     #expect(state.claimThread() == .pool)
     #expect(state.step(thread: 1) == "run 2")
-    #expect(state.moveTimeInJob(of: virtualClock, by: .seconds(1), on: 0) == false)
+    #expect(state.moveTime(of: virtualClock, by: .seconds(1), inJobOf: 1) == false)
     #expect(virtualClock.now == .seconds(1))
-    #expect(state.moveTimeInJob(of: virtualClock, by: .seconds(1), on: 1) == true)
+    #expect(state.moveTime(of: virtualClock, by: .seconds(1), inJobOf: 2) == true)
     #expect(virtualClock.now == .seconds(2))
   }
 

@@ -115,12 +115,6 @@ struct ThreadContext {
     return threadValue(key)?.assumingMemoryBound(to: ThreadContext.self)
   }
 
-  /// The number of the current thread; `nil` unless its context is that of `Scheduler.pump`.
-  static var pumpNumber: Int? {
-    guard let context = current, context.pointee.isOfPump else { return nil }
-    return context.pointee.number
-  }
-
   @_transparent
   mutating func run(_ body: (UnsafeMutablePointer<ThreadContext>) -> Void) {
     let key = Self.key ?? Self.prepare()
