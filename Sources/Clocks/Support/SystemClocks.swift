@@ -13,6 +13,21 @@ import ClocksSupport
       private static let bootClock = CLOCK_MONOTONIC_RAW
     #endif
 
+    #if os(Linux)
+      /// The clocks that stay at a distance from another one. Read once, so that none of them runs backwards.
+      private static let derived: [clockid_t: (base: clockid_t, distance: Duration)] = {
+        let bases = [
+          CLOCK_MONOTONIC_RAW: CLOCK_MONOTONIC, CLOCK_MONOTONIC_COARSE: CLOCK_MONOTONIC,
+          CLOCK_REALTIME_COARSE: CLOCK_REALTIME, CLOCK_TAI: CLOCK_REALTIME,
+        ]
+        return bases.reduce(into: [:]) { derived, clocks in
+          let (clock, base) = clocks
+          let present = timespec(readingOf: base).duration
+          derived[clock] = (base, timespec(readingOf: clock).duration - present)
+        }
+      }()
+    #endif
+
     var sinceEpoch: Duration { realTime.duration }
 
     /// The readings `duration` later, with the date moved by `dateOffset` as well.
@@ -27,10 +42,16 @@ import ClocksSupport
     /// The reading of a clock `duration` later; `nil` for an unknown clock.
     func reading(of clock: clockid_t, after duration: Duration) -> timespec? {
       switch clock {
-      case CLOCK_REALTIME: realTime.advanced(by: duration)
-      case CLOCK_MONOTONIC: monotonic.advanced(by: duration)
-      case Self.bootClock: sinceBoot.advanced(by: duration)
-      default: nil
+      case CLOCK_REALTIME: return realTime.advanced(by: duration)
+      case CLOCK_MONOTONIC: return monotonic.advanced(by: duration)
+      case Self.bootClock: return sinceBoot.advanced(by: duration)
+      default:
+        #if os(Linux)
+          if let (base, distance) = Self.derived[clock] {
+            return reading(of: base, after: saturatingSum(duration, distance))
+          }
+        #endif
+        return nil
       }
     }
   }

@@ -11,7 +11,10 @@ import Testing
 /// The readings of the system's clocks in a scope.
 @Suite struct SystemClocksTests {
   #if os(Linux)
-    private static let all = [CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME]
+    private static let all = [
+      CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_COARSE,
+      CLOCK_REALTIME_COARSE, CLOCK_TAI,
+    ]
   #else
     private static let all = [CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW]
   #endif
