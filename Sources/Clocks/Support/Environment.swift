@@ -29,6 +29,9 @@ package enum Environment {
 
   static let keepsProcess = value(of: .keepsProcess) == "1"
 
+  /// Whether the process runs the body of an exit test. Must be read at load: Swift Testing removes the variable.
+  static let isExitTest = text("SWT_EXIT_TEST_ID") != nil
+
   // The variables that the command `clocks-everywhere` sets.
 
   /// `1` runs each test of the process in virtual time; `real` only measures them.

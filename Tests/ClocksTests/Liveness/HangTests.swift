@@ -107,6 +107,15 @@ import Testing
     #expect(output.contains("with 1 test in 1 suite passed"), "\(output)")
   }
 
+  /// The process of an exit test has no other test. Its failures come to the test that waits for it when it ends.
+  @Test func aStuckExitTestIsReportedAndEnds() async throws {
+    let child = try await Self.run("exitTestThatIsStuck")
+    let output = child.standardOutput + child.standardError
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(output.contains("withVirtualTime is stuck at"), "\(output)")
+    #expect(output.contains("with 1 test in 1 suite failed"), "\(output)")
+  }
+
   @Test func aForgottenAdvanceInXCTestFailsAndEnds() async throws {
     let child = try await ChildProcess.runXCTest(
       "ForgetfulXCTests/testForgetsToAdvance",

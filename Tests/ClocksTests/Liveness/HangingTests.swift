@@ -46,6 +46,15 @@ import XCTest
     }
   }
 
+  @Test func exitTestThatIsStuck() async throws {
+    guard isAsked else { return }
+    await #expect(processExitsWith: .failure) {
+      try await withVirtualTime(stuckAfter: .milliseconds(200)) { _ in
+        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+      }
+    }
+  }
+
   @Test func readerOfAnUnfinishedStream() async throws {
     guard isAsked else { return }
     try await withVirtualTime(stuckAfter: .milliseconds(200)) { _ in

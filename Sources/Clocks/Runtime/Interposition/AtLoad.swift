@@ -26,6 +26,7 @@ import ClocksSupport
       UsageFailure.reportToTests()
       guard TestProcess.isCurrent(count, arguments), !OwnCopy.standsBack else { return }
       Environment.check(environment)
+      _ = Environment.isExitTest
       Hashing.fixSeeds()
       #if os(Linux)
         ProcFileSystem.noteInheritedSockets()

@@ -33,6 +33,8 @@ enum StuckTests {
   private static func situation(_ stuck: [Scheduler], among schedulers: [Scheduler]) -> Situation? {
     guard TestLibraries.isTestProcess else { return nil }
     let counts = stuck.map(\.progress)
+    // Such a process has one test. The process that has started it gets the failures when this one ends.
+    if Environment.isExitTest { return counts + schedulers.map(\.progress) }
     if TestCaseMembership.isOn { return awaitedTasks(ifAllAreOf: stuck).map { $0 + counts } }
     // XCTest runs one test at a time, so no other test may continue if the newest one is stuck.
     guard TestLibraries.isXCTestRunning, let current = XCTestFailures.newestTaskAtStart,
