@@ -14,12 +14,24 @@ import ClocksSupport
       [
         sourceCreate.entry, setTimer.entry, setHandler.entry, setCancelHandler.entry,
         setRegistrationHandler.entry, activate.entry, resume.entry, suspend.entry, cancel.entry,
-        release.entry,
+        release.entry, mergeData.entry, getData.entry,
       ]
     }
 
     nonisolated(unsafe) static let timerType = UnsafeRawPointer(
       RuntimeSymbol.address(of: "_dispatch_source_type_timer"))
+
+    nonisolated(unsafe) private static let kinds: [UnsafeRawPointer: TestDispatchSource.Kind] = {
+      let names: [(String, TestDispatchSource.Kind)] = [
+        ("_dispatch_source_type_timer", .timer), ("_dispatch_source_type_data_add", .sum),
+        ("_dispatch_source_type_data_or", .bits), ("_dispatch_source_type_data_replace", .value),
+      ]
+      var kinds: [UnsafeRawPointer: TestDispatchSource.Kind] = [:]
+      for (name, kind) in names {
+        if let type = RuntimeSymbol.address(of: name) { kinds[UnsafeRawPointer(type)] = kind }
+      }
+      return kinds
+    }()
 
     private static let sourceCreate: Interposed<Create> = Interposed("dispatch_source_create") {
       type, handle, mask, queue in
@@ -27,10 +39,10 @@ import ClocksSupport
       if type != timerType { OutsideWork.begins() }
       guard let source, let owner else { return source }
       if case .networking = ThreadContext.current?.pointee.purpose { return source }
-      let isTimer = type == timerType
-      let known = TestDispatchSource(source, isTimer: isTimer, on: queue, of: owner)
+      let kind = kinds[type] ?? .other
+      let known = TestDispatchSource(source, kind, on: queue, of: owner)
       DispatchSourceRegistry.add(known, for: source)
-      if !isTimer {
+      if !known.isTimer {
         known.setRegistrationHandler(nil) { setRegistrationHandler.original(source, $0) }
       }
       return source
@@ -75,6 +87,16 @@ import ClocksSupport
       }
       known.setCancelHandler(block) { setCancelHandler.original(source, $0) }
     }
+
+    private static let mergeData: Interposed<@convention(c) (OpaquePointer, UInt) -> Void> =
+      Interposed("dispatch_source_merge_data") { source, data in
+        DispatchSourceRegistry.find(source)?.willMerge(data)
+        mergeData.original(source, data)
+      }
+
+    private static let getData: Interposed<@convention(c) (OpaquePointer) -> UInt> = Interposed(
+      "dispatch_source_get_data"
+    ) { DispatchSourceRegistry.find($0)?.timerData ?? getData.original($0) }
 
     private static let activate: Interposed<OfObject> = Interposed("dispatch_activate") {
       DispatchSourceRegistry.find($0)?.activate()

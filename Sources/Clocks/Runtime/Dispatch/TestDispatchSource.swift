@@ -1,7 +1,6 @@
 import ClocksSupport
 
 #if os(Linux) && canImport(Glibc)
-  import Synchronization
   internal import CDispatch
 
   /// A dispatch source of a test, whose handlers run on behalf of the test.
@@ -11,8 +10,16 @@ import ClocksSupport
   /// decides when a timer fires, and then the source is set to fire immediately. All that Dispatch knows of
   /// the source (its queue, its handlers, its suspensions) stays with Dispatch.
   final class TestDispatchSource: @unchecked Sendable {
+    enum Kind {
+      case timer
+      /// The program merges data: by adding, by combining the bits, or by replacing what was there.
+      case sum, bits, value
+      case other
+    }
+
     private let source: OpaquePointer
-    let isTimer: Bool
+    private let kind: Kind
+    var isTimer: Bool { kind == .timer }
     let owner: TaskOwner
     private let queue: BlockQueue
     /// Guards the variables below. Rank `dispatchSource`: owners' locks are taken under it, and no user code runs.
@@ -44,18 +51,23 @@ import ClocksSupport
     }
 
     private var event = Work()
+    /// How often the timer has fired, in virtual time, since its handler began; and before that.
+    private var firings: (new: UInt, handled: UInt) = (0, 0)
+    /// The data of the program that the handler has not had yet, as far as is known.
+    private var unhandled: UInt = 0
     /// Due until the source is registered, because no event comes before. A timer fires without registration.
     private var registration: Work
     private var cancellation = Work()
 
     init(
-      _ source: OpaquePointer, isTimer: Bool, on queue: OpaquePointer?, of owner: TaskOwner
+      _ source: OpaquePointer, _ kind: Kind, on queue: OpaquePointer?, of owner: TaskOwner
     ) {
       self.source = source
-      self.isTimer = isTimer
-      registration = Work(isDue: !isTimer)
+      self.kind = kind
       self.owner = owner
       self.queue = queue.map(BlockQueue.init) ?? BlockQueue(label: "a source's", isConcurrent: true)
+      registration = Work(isDue: true)
+      if isTimer { registration.isDue = false }
     }
 
     private var runs: Bool { isActive && suspensions == 0 && !isOver }
@@ -74,6 +86,41 @@ import ClocksSupport
         if runs { wait() }
         return true
       }
+    }
+
+    /// Notes that the program is about to merge data.
+    ///
+    /// Dispatch calls no handler for zero. A zero that replaces other data takes back a call that has not begun.
+    func willMerge(_ data: UInt) {
+      lock.withLock {
+        guard !isOver, hasHandler else { return }
+        if data == 0 {
+          guard kind == .value else { return }
+          unhandled = 0
+          return forget(&event)
+        }
+        unhandled = kind == .sum ? unhandled &+ data : kind == .bits ? unhandled | data : data
+        event.isDue = true
+        if runs { count(&event) }
+      }
+    }
+
+    /// How often the timer had fired when its handler began; `nil` if that is left to Dispatch.
+    var timerData: UInt? { lock.withLock { firings.handled > 0 ? firings.handled : nil } }
+
+    /// Notes that the event's handler begins. Data that was merged meanwhile is for another call.
+    private func eventBegins() {
+      firings = (0, firings.new)
+      guard unhandled > 0 else { return }
+      let data = dispatch_source_get_data(source)
+      switch kind {
+      case .sum: unhandled -= min(unhandled, data)
+      case .bits: unhandled &= ~data
+      default: unhandled = unhandled == data ? 0 : unhandled
+      }
+      guard unhandled > 0, !isOver else { return }
+      event.isDue = true
+      if runs { count(&event) }
     }
 
     func activate() { change { isActive = true } }
@@ -181,11 +228,15 @@ import ClocksSupport
 
     private func fire() {
       guard let due = next else { return }
+      firings.new += 1
       next = interval.flatMap { interval in
         // A timer that was suspended skips the firings that it has missed.
         var next = due + interval
         let now = DispatchTimes.instant(after: .zero, for: owner)
-        if next <= now { next += (now - next) / interval * interval + interval }
+        if next <= now {
+          firings.new += UInt((now - next) / interval + 1)
+          next += (now - next) / interval * interval + interval
+        }
         // A later number would stand for a date.
         return next <= UInt64(Int64.max) ? next : nil
       }
@@ -241,8 +292,9 @@ import ClocksSupport
       let body = HandedBlock(block).retained
       let replacement = { [self] in
         let number = lock.withLock {
-          defer { self[keyPath: work] = Work() }
           let number = self[keyPath: work].number
+          self[keyPath: work] = Work()
+          if work == \.event { eventBegins() }
           return number != 0 ? number : owner.workBegan(on: queue)
         }
         DispatchedBlock.run(number, on: queue, of: owner) { body() }
@@ -256,32 +308,6 @@ import ClocksSupport
       let present = read(CLOCK_MONOTONIC, of: owner)
       let (sum, overflow) = present.addingReportingOverflow(UInt64(delay.wholeNanoseconds))
       return overflow ? UInt64(Int64.max) : min(sum, UInt64(Int64.max))
-    }
-  }
-
-  enum DispatchSourceRegistry {
-    /// Guards `sources`. Rank `leaf`.
-    private static let lock = Lock(.leaf)
-    @exclusivity(unchecked) nonisolated(unsafe) private static var sources:
-      [OpaquePointer: TestDispatchSource] = [:]
-    { didSet { count.store(sources.count, ordering: .relaxed) } }
-    /// The number of sources, which is read without the lock.
-    private static let count = Atomic(0)
-
-    static func add(_ known: TestDispatchSource, for source: OpaquePointer) {
-      lock.withLock { sources[source] = known }
-    }
-
-    @_transparent
-    static func find(_ source: OpaquePointer) -> TestDispatchSource? {
-      guard count.load(ordering: .relaxed) > 0 else { return nil }
-      return lock.withLock { sources[source] }
-    }
-
-    @_transparent
-    static func remove(_ source: OpaquePointer) -> TestDispatchSource? {
-      guard count.load(ordering: .relaxed) > 0 else { return nil }
-      return lock.withLock { sources.removeValue(forKey: source) }
     }
   }
 #endif
