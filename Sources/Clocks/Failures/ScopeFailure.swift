@@ -100,6 +100,12 @@ enum ScopeProblem: Sendable {
     }
   }
 
+  /// Added to the description if a task sleeps on the clock of the scope around this one.
+  static let sleepsOutside = """
+    A task sleeps on the clock of the scope around this one, which stands still until this scope has ended. Let it \
+    sleep in this scope's time.
+    """
+
   /// Added to the description if the operation does not end although it was cancelled.
   static let isOverdue = """
     It is still not over: it awaits something that does not react to cancellation, for example \

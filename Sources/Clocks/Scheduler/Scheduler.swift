@@ -251,7 +251,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func mainBlockIsReady(_ number: UInt64, _ submit: @escaping @Sendable () -> Void) {
     // Otherwise the steps of a search would depend on when Dispatch has run a block.
     if isExplored { return submit() }
-    change { $0.idleness.mainBlockIsReady(number, submit) }
+    // The jobs of a test that was left never begin.
+    change { $0.isAbandoned ? submit() : $0.idleness.mainBlockIsReady(number, submit) }
   }
 
   override func submitMainBlocks() {

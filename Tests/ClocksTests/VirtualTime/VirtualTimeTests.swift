@@ -442,6 +442,20 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
       ])
   }
 
+  @Test func aSleepOnTheClockOfTheOuterScopeIsNamed() async throws {
+    let reports = Log<String>()
+    let options = ScopeOptions(stuckAfter: .milliseconds(50))
+    try await withVirtualTime { outer in
+      try await VirtualTime(options, at: .here(), record: reports.add).run { _ in
+        await #expect(throws: CancellationError.self) {
+          try await outer.clock.sleep(for: .seconds(2))
+        }
+      }
+    }
+    #expect(reports.all.count == 1)
+    #expect(reports.all.first?.contains("\n" + ScopeProblem.sleepsOutside) == true)
+  }
+
   @Test func aStuckScopeThatIgnoresCancellationIsReportedWhileItRuns() async throws {
     let reports = Log<String>()
     let (stream, source) = AsyncStream<Int>.makeStream()

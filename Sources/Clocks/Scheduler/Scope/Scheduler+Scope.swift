@@ -85,8 +85,17 @@ extension Scheduler {
     }
     guard isNeeded else { return }
     let dump = dumpUnlessOneOfMany
-    let text = "".with(dump)
+    let text = (isAnyAsleepOutside ? "\n" + ScopeProblem.sleepsOutside : "").with(dump)
     change { $0.scope?.noteProblem(dump, text) }
+  }
+
+  /// Whether a task sleeps on the clock of the scope around this one.
+  private var isAnyAsleepOutside: Bool {
+    parent?.change { state in
+      state.scope?.virtualClock.sleeps.pending.contains {
+        TaskOwnership.shared.owner(of: $0.details.taskID) === self
+      }
+    } == true
   }
 
   /// Returns the text of a failure. `isOverdue` says whether the body was cancelled and has not returned.
