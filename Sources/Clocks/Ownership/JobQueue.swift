@@ -21,7 +21,7 @@ struct JobQueue: ~Copyable {
   var isMainTaken = false { didSet { withholdsMain = isMainTaken || areBlocksAhead } }
   /// Whether blocks come first that were submitted to the main queue.
   var areBlocksAhead = false { didSet { withholdsMain = isMainTaken || areBlocksAhead } }
-  /// Whether the jobs for the main thread cannot begin, because of one of both.
+  /// Whether the jobs for the main thread cannot begin, for one of these two reasons.
   private(set) var withholdsMain = false
 
   deinit { slots?.deallocate() }

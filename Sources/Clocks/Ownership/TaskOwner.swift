@@ -139,7 +139,8 @@ class TaskOwner: @unchecked Sendable {
   /// Notes that a block has ended, or will never begin.
   func workEnded(_ number: UInt64) {}
 
-  /// Calls `submit` for a block of the main queue, now or when the main actor's jobs have begun that are ready.
+  /// Calls `submit`, which submits a block to the main queue: now, or when the main actor's jobs that are ready now
+  /// have begun.
   func mainBlockIsReady(_ number: UInt64, _ submit: @escaping @Sendable () -> Void) { submit() }
 
   /// Submits all blocks of the main queue that wait for jobs, before a later block is submitted that does not wait.

@@ -106,6 +106,7 @@ struct Idleness: ~Copyable {
     changeMainQueueOrder { $0.blockIsReady(number, behind: jobs, submit) }
   }
 
+  /// Changes the order of the main queue, if there is one, and then notes whether blocks come before the ready jobs.
   @inline(never)
   mutating func changeMainQueueOrder(_ change: (MainQueueOrder) -> Void) {
     guard let mainQueueOrder else { return }

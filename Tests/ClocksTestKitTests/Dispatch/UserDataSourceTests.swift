@@ -94,6 +94,22 @@
       source.cancel()
     }
 
+    /// Setting a timer anew forgets the firings that its handler has not had.
+    @Test(.virtualTime) func aTimerThatIsSetAnewCountsFromZero() async throws {
+      let (log, queue) = (Log<UInt>(), DispatchQueue(label: "timer"))
+      let timer = DispatchSource.makeTimerSource(queue: queue)
+      timer.setEventHandler { log.add(timer.data) }
+      timer.schedule(deadline: .now() + 1, repeating: 1)
+      timer.activate()
+      queue.suspend()
+      try await Task.sleep(for: .seconds(2.5))
+      timer.schedule(deadline: .now() + 1)
+      queue.resume()
+      try await Task.sleep(for: .seconds(2))
+      #expect(log.all == [1])
+      timer.cancel()
+    }
+
     @Test(.virtualTime) func aTimerCountsTheFiringsThatItsHandlerMissed() async throws {
       let log = Log<UInt>()
       let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "timer"))

@@ -62,13 +62,17 @@ import Testing
       ])
   }
 
-  @Test func aFailureHasAtMostAsManyLinesAsTheTraitAllows() async throws {
-    let found = try await run(.timeline(lines: 5)) {
+  private func runWithManyEvents(_ trait: TimelineTrait) async throws -> [String] {
+    try await run(trait) {
       try await withVirtualTime { time in
         for number in 0..<1_000 { time.mark("\(number)") }
         Issue.record("one")
       }
     }
+  }
+
+  @Test func aFailureHasAtMostAsManyLinesAsTheTraitAllows() async throws {
+    let found = try await runWithManyEvents(.timeline(lines: 5))
     #expect(
       found == [
         """
@@ -83,12 +87,7 @@ import Testing
   }
 
   @Test(arguments: [Int.min, 0, 3]) func aFailureHasAtLeastThreeLines(_ lines: Int) async throws {
-    let found = try await run(.timeline(lines: lines)) {
-      try await withVirtualTime { time in
-        for number in 0..<1_000 { time.mark("\(number)") }
-        Issue.record("one")
-      }
-    }
+    let found = try await runWithManyEvents(.timeline(lines: lines))
     #expect(
       found == [
         """

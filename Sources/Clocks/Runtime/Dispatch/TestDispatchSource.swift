@@ -39,8 +39,8 @@ import ClocksSupport
     private var pending: TimedCallback?
     /// The number of the callback that was made last.
     ///
-    /// Any other is void. Thread A takes a callback from the queue of sleeps. Thread B sets the timer anew. Then thread A
-    /// begins the former callback.
+    /// Any other is void. Thread A takes a callback from the queue of sleeps. Thread B sets the timer anew. Then thread
+    /// A begins the former callback.
     private var newest: UInt64 = 0
 
     /// What a handler has to do. It counts while the source is active and not suspended.
@@ -66,8 +66,7 @@ import ClocksSupport
       self.kind = kind
       self.owner = owner
       self.queue = queue.map(BlockQueue.init) ?? BlockQueue(label: "a source's", isConcurrent: true)
-      registration = Work(isDue: true)
-      if isTimer { registration.isDue = false }
+      registration = Work(isDue: kind != .timer)
     }
 
     private var runs: Bool { isActive && suspensions == 0 && !isOver }
@@ -179,6 +178,7 @@ import ClocksSupport
     private func forgetNext() {
       stopWaiting()
       next = nil
+      firings.new = 0
       forget(&event)
     }
 

@@ -266,10 +266,10 @@ enum JobRuns {
 
     /// Runs a job on a serial executor while a test in this process is explored. Requires `areSeen`.
     ///
-    /// Hops of a task are seen because it prefers `Hops.executor`. The runtime compares the preference with the executor of
-    /// the running job. Without `Hops.executor`, it would take each further switch to the serial executor for a hop, and
-    /// jobs that were enqueued later could run first. For a task with another preference, nothing changes: both values
-    /// differ from it.
+    /// Hops of a task are seen because it prefers `Hops.executor`. The runtime compares the preference with the executor
+    /// of the running job. Without `Hops.executor`, it would take each further switch to the serial executor for a hop,
+    /// and jobs that were enqueued later could run first. For a task with another preference, nothing changes: both
+    /// values differ from it.
     static func runExplored(_ job: UnownedJob, on executor: UnownedSerialExecutor) {
       guard taskID(of: job) != 0, TaskStatus(of: job).hasPreference else {
         return runKnown(job, on: executor)

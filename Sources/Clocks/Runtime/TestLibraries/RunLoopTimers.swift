@@ -128,7 +128,7 @@ import Synchronization
     }
 
     /// Stops the kernel's timer and adds a callback for it. Returns whether the owner takes the callback. If not, the
-    /// kernel's timer goes on.
+    /// kernel's timer continues.
     private static func add(
       _ timer: CInt, _ now: UInt64, _ instant: UInt64, _ owner: any PausableOwner
     ) -> Bool {
@@ -141,8 +141,8 @@ import Synchronization
         if isMain { noteReal(timer, instant) }
       }
       forget(timer)
-      // Thread A stops the kernel's timer before it enqueues the callback. From then on, thread B may begin the callback,
-      // which sets the kernel's timer to the present.
+      // Thread A stops the kernel's timer before it enqueues the callback. From then on, thread B may begin the
+      // callback, which sets the kernel's timer to the present.
       var (never, former) = (itimerspec(), itimerspec())
       _ = set.original(timer, 0, &never, &former)
       let added = Timer(owner: owner, callback: callback, instant: instant)
