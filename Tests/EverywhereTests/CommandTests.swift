@@ -176,7 +176,8 @@ import Testing
     #expect(
       child.standardError.contains("clocks-everywhere: no test has run in virtual time."),
       "\(child.standardError)")
-    let real = try await run(["--real", "Cart", "--only", "Shop"], filter: "onTheMainActor")
+    let real = try await run(
+      ["--real", "Cart", "--only", "Shop"], filter: "onTheMainActorTheTimer")
     #expect(
       real.standardError.lines(containing: "names no test that has run.") == [
         "clocks-everywhere: --real Cart names no test that has run.",

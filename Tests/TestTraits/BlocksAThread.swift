@@ -8,18 +8,16 @@ public struct BlocksAThreadTrait: TestTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    try await Self.permits.run(function)
+    try await Self.permit.run(function)
   }
 
-  private static let permits = Permits(1)
+  private static let permit = Permit()
 }
 
-/// Lets at most so many operations run at the same time. The others wait in order of arrival.
-actor Permits {
-  private var free: Int
+/// Lets one operation run at a time. The others wait in order of arrival.
+private actor Permit {
+  private var isFree = true
   private var waiting: [CheckedContinuation<Void, Never>] = []
-
-  init(_ count: Int) { free = count }
 
   nonisolated func run<Result>(_ operation: () async throws -> Result) async rethrows -> Result {
     await take()
@@ -28,11 +26,11 @@ actor Permits {
   }
 
   private func take() async {
-    if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
+    if isFree { isFree = false } else { await withCheckedContinuation { waiting.append($0) } }
   }
 
   private func giveBack() {
-    if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+    if waiting.isEmpty { isFree = true } else { waiting.removeFirst().resume() }
   }
 }
 

@@ -37,23 +37,33 @@ package struct ChildProcess: Sendable {
   }
 
   /// Many children have limits in real time, so only a few run at the same time.
-  private static let permits = Permits(6)
+  private static let permits = DispatchSemaphore(value: 6)
 
   /// A child that has not ended after `limit` seconds is killed, and its standard error says so.
+  ///
+  /// Each child has a thread of its own, because the threads of the pool may be busy with other tests.
   package static func run(
     _ executable: String, arguments: [String] = [], environment: [String: String] = [:],
     errors: Errors = .apart, limit: Double = 300
   ) async throws -> ChildProcess {
-    try await permits.run {
-      try await runNow(
-        executable, arguments: arguments, environment: environment, errors: errors, limit: limit)
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        permits.wait()
+        let child = Result {
+          try runNow(
+            executable, arguments: arguments, environment: environment, errors: errors, limit: limit
+          )
+        }
+        permits.signal()
+        continuation.resume(with: child)
+      }
     }
   }
 
   private static func runNow(
     _ executable: String, arguments: [String], environment: [String: String], errors: Errors,
     limit: Double
-  ) async throws -> ChildProcess {
+  ) throws -> ChildProcess {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: executable)
     process.arguments = arguments
@@ -77,34 +87,33 @@ package struct ChildProcess: Sendable {
     let identifier = process.processIdentifier
     let isOver = DispatchSemaphore(value: 0)
     let kills = Log<Int32>()
-    let watch = Thread {
+    Thread.detachNewThread {
       guard isOver.wait(timeout: .now() + limit) == .timedOut else { return }
       kills.add(kill(identifier, SIGKILL))
     }
-    watch.start()
 
-    // Each pipe is read on a thread of its own: reading blocks, the pool is small, and the child must not
-    // wait for a full pipe.
-    async let outputText = readToEnd(of: outputPipe)
-    async let errorText = readToEnd(of: errorPipe)
-    let texts = await (outputText, errorText)
+    // The pipes are read at the same time: the child must not wait for a full one.
+    let errorText = Log<String>()
+    let hasReadErrors = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      errorText.add(readToEnd(of: errorPipe))
+      hasReadErrors.signal()
+    }
+    let outputText = readToEnd(of: outputPipe)
+    hasReadErrors.wait()
     process.waitUntilExit()
     isOver.signal()
     let note =
       kills.all.isEmpty
       ? "" : "\nThe child process had not ended after \(limit) seconds, and was killed."
     return ChildProcess(
-      standardOutput: texts.0, standardError: texts.1 + note, exitCode: process.terminationStatus)
+      standardOutput: outputText, standardError: errorText.all.joined() + note,
+      exitCode: process.terminationStatus)
   }
 
-  private static func readToEnd(of pipe: Pipe) async -> String {
-    let handle = pipe.fileHandleForReading
-    return await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
-        let data = (try? handle.readToEnd()) ?? Data()
-        continuation.resume(returning: String(decoding: data, as: UTF8.self))
-      }
-    }
+  private static func readToEnd(of pipe: Pipe) -> String {
+    let data = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
+    return String(decoding: data, as: UTF8.self)
   }
 }
 
