@@ -4,7 +4,7 @@ import PackageDescription
 let package = Package(
   name: "app-example",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(path: "Links/swift-test-clocks")],
+  dependencies: [.package(name: "swift-test-clocks", path: "../..")],
   targets: [
     .target(
       name: "Drafts",

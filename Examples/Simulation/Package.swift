@@ -6,7 +6,7 @@ let kit = Target.Dependency.product(name: "ClocksTestKit", package: "swift-test-
 let package = Package(
   name: "simulation-example",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(path: "Links/swift-test-clocks")],
+  dependencies: [.package(name: "swift-test-clocks", path: "../..")],
   targets: [
     .target(name: "Raft"),
     .target(name: "Payments"),

@@ -111,7 +111,7 @@ import TimeoutTask
       _ = await (first, second)
       #expect(await depot.parcels == 2)
     }
-    #expect("\(summary)".contains("orders in"))
+    #expect(summary?.description.contains("orders in") == true)
   }
 }
 
