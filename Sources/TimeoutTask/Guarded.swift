@@ -10,75 +10,55 @@
   import Synchronization
 #endif
 
-#if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
-  /// A value and the mutex that guards it, in one allocation.
-  ///
-  /// The mutex is a pthread mutex and not `Synchronization.Mutex`: ThreadSanitizer on Linux does not understand that
-  /// type, and would report races in every test suite that uses this module.
-  ///
-  /// `Clocks` has a lock of its own. This module is for production, so it does not import `Clocks`.
-  struct Guarded<Value>: ~Copyable, @unchecked Sendable {
-    private struct Cell {
+/// A value and the mutex that guards it, in one allocation.
+///
+/// The mutex is a pthread mutex where there are POSIX threads: ThreadSanitizer on Linux does not understand
+/// `Synchronization.Mutex`, and would report races in every test suite that uses this module.
+///
+/// `Clocks` has a lock of its own. This module is for production, so it does not import `Clocks`.
+struct Guarded<Value>: ~Copyable, @unchecked Sendable {
+  private struct Cell: ~Copyable {
+    #if canImport(CRT) || canImport(WASILibc)
+      let mutex = Mutex(())
+    #else
       var mutex = pthread_mutex_t()
-      var value: Value
-    }
+    #endif
+    var value: Value
+  }
 
-    private let cell: UnsafeMutablePointer<Cell>
+  private let cell: UnsafeMutablePointer<Cell>
 
-    init(_ value: Value) {
-      cell = .allocate(capacity: 1)
-      cell.initialize(to: Cell(value: value))
+  init(_ value: Value) {
+    cell = .allocate(capacity: 1)
+    cell.initialize(to: Cell(value: value))
+    #if !canImport(CRT) && !canImport(WASILibc)
       pthread_mutex_init(&cell.pointee.mutex, nil)
-    }
+    #endif
+  }
 
-    deinit {
+  deinit {
+    #if !canImport(CRT) && !canImport(WASILibc)
       pthread_mutex_destroy(&cell.pointee.mutex)
-      cell.deinitialize(count: 1)
-      cell.deallocate()
-    }
+    #endif
+    cell.deinitialize(count: 1)
+    cell.deallocate()
+  }
 
-    /// The value, read without the lock. Requires that no other thread can use it.
-    var withoutLock: Value { cell.pointee.value }
+  /// The value, read without the lock. Requires that no other thread can use it.
+  var withoutLock: Value { cell.pointee.value }
 
-    @inline(__always)
-    func withLock<Result, Failure: Error>(
-      _ body: (inout Value) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+  @inline(__always)
+  func withLock<Result, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    #if canImport(CRT) || canImport(WASILibc)
+      // `Mutex.withLock` returns only values that can be sent to another thread.
+      cell.pointee.mutex._unsafeLock()
+      defer { cell.pointee.mutex._unsafeUnlock() }
+    #else
       pthread_mutex_lock(&cell.pointee.mutex)
       defer { pthread_mutex_unlock(&cell.pointee.mutex) }
-      return try body(&cell.pointee.value)
-    }
+    #endif
+    return try body(&cell.pointee.value)
   }
-#else
-  /// A value and the mutex that guards it, for systems without POSIX threads: Windows and WebAssembly.
-  struct Guarded<Value>: ~Copyable, @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<Mutex<Void>>
-    private let value: UnsafeMutablePointer<Value>
-
-    init(_ value: Value) {
-      mutex = .allocate(capacity: 1)
-      mutex.initialize(to: Mutex(()))
-      self.value = .allocate(capacity: 1)
-      self.value.initialize(to: value)
-    }
-
-    deinit {
-      mutex.deinitialize(count: 1)
-      mutex.deallocate()
-      value.deinitialize(count: 1)
-      value.deallocate()
-    }
-
-    /// The value, read without the lock. Requires that no other thread can use it.
-    var withoutLock: Value { value.pointee }
-
-    func withLock<Result, Failure: Error>(
-      _ body: (inout Value) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-      // The mutex returns only values that can be sent to another thread, which `Result` need not be.
-      var result: Result?
-      try mutex.pointee.withLock { _ throws(Failure) in result = try body(&value.pointee) }
-      return result!
-    }
-  }
-#endif
+}
