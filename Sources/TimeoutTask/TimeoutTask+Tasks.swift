@@ -40,9 +40,17 @@ extension TimeoutTask: Alarm {
     }
     let now = clock.now
     let instant = timeout > .zero ? now.advanced(by: timeout) : now
-    let timer =
-      timeout > .zero
-      ? Timer.task(startTimer(until: instant, timeout, tolerance: tolerance, clock: clock)) : nil
+    var timer: Timer?
+    if timeout > .zero {
+      let task = startTimerTask(until: instant, tolerance: tolerance, on: clock, for: name) {
+        [self] ended in
+        switch ended {
+        case .deadlinePassed: timeOut(TimeoutError(timeout: timeout, operation: name))
+        case .clockFailed(let error): timeOut(error)
+        }
+      }
+      timer = .task(task)
+    }
     // On a clock that does not wait, such as an immediate clock, the timeout has passed now,
     // although the timer's task may still be suspended. The work must begin cancelled.
     let isTooLate = timeout <= .zero || instant <= clock.now
@@ -51,17 +59,6 @@ extension TimeoutTask: Alarm {
     startWork(
       with: timer, priority: priority, under: FixedDeadline(.onClock(deadline)),
       beginsCancelled: isTooLate, operation: operation)
-  }
-
-  private func startTimer<C: Clock>(
-    until instant: C.Instant, _ timeout: C.Duration, tolerance: C.Duration?, clock: C
-  ) -> Task<Void, Never> {
-    startTimerTask(until: instant, tolerance: tolerance, on: clock, for: name) { [self] ended in
-      switch ended {
-      case .deadlinePassed: timeOut(TimeoutError(timeout: timeout, operation: name))
-      case .clockFailed(let error): timeOut(error)
-      }
-    }
   }
 
   /// Called by the shared timers when the deadline has passed.
