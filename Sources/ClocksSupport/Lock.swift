@@ -14,87 +14,109 @@ public enum LockRank: UInt, Sendable {
   case leaf
 }
 
-// Windows and WebAssembly have no POSIX threads: see PlatformC.swift.
-#if !canImport(CRT) && !canImport(WASILibc)
-  /// A lock. A comment at each use names the state that it guards.
-  ///
-  /// It is a pthread mutex and not a `Synchronization.Mutex`. ThreadSanitizer on Linux does not understand that type,
-  /// and would report races in every test suite that uses this package.
-  ///
-  /// Public, because the compiler does not inline package functions across modules.
-  public struct Lock: ~Copyable, @unchecked Sendable {
-    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    #if DEBUG && CHECK_LOCK_RANKS
-      @usableFromInline let rank: LockRank?
-    #endif
+#if canImport(CRT) || canImport(WASILibc)
+  import Synchronization
 
-    /// - Parameter rank: The lock's place in the order; `nil` if the order is not checked for this lock.
-    public init(_ rank: LockRank? = nil) {
-      mutex = .allocate(capacity: 1)
+  public typealias PlatformMutex = Mutex<Void>
+#else
+  public typealias PlatformMutex = pthread_mutex_t
+#endif
+
+/// A lock. A comment at each use names the state that it guards.
+///
+/// Where there are POSIX threads, it is a pthread mutex. ThreadSanitizer on Linux does not understand
+/// `Synchronization.Mutex`, and would report races in every test suite that uses this package.
+///
+/// Public, because the compiler does not inline package functions across modules.
+public struct Lock: ~Copyable, @unchecked Sendable {
+  @usableFromInline let mutex: UnsafeMutablePointer<PlatformMutex>
+  #if DEBUG && CHECK_LOCK_RANKS
+    @usableFromInline let rank: LockRank?
+  #endif
+
+  /// - Parameter rank: The lock's place in the order; `nil` if the order is not checked for this lock.
+  public init(_ rank: LockRank? = nil) {
+    mutex = .allocate(capacity: 1)
+    #if canImport(CRT) || canImport(WASILibc)
+      mutex.initialize(to: Mutex(()))
+    #else
       mutex.initialize(to: pthread_mutex_t())
       pthread_mutex_init(mutex, nil)
-      #if DEBUG && CHECK_LOCK_RANKS
-        self.rank = rank
-      #endif
-    }
-
-    deinit {
-      pthread_mutex_destroy(mutex)
-      mutex.deallocate()
-    }
-
-    // Transparent, so that even a debug build calls no generic function.
-    @_transparent
-    public func withLock<Result, Failure: Error>(
-      _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-      lock()
-      defer { unlock() }
-      return try body()
-    }
-
-    /// Takes the lock until `unlock`. Only for the hottest code, because a debug build calls each closure.
-    @_transparent
-    public func lock() {
-      #if DEBUG && CHECK_LOCK_RANKS
-        HeldLocks.willLock(rank)
-      #endif
-      pthread_mutex_lock(mutex)
-    }
-
-    @_transparent
-    public func unlock() {
-      pthread_mutex_unlock(mutex)
-      #if DEBUG && CHECK_LOCK_RANKS
-        HeldLocks.didUnlock(rank)
-      #endif
-    }
+    #endif
+    #if DEBUG && CHECK_LOCK_RANKS
+      self.rank = rank
+    #endif
   }
 
-  #if DEBUG && CHECK_LOCK_RANKS
-    /// The ranks of the locks that the current thread holds, a bit for each.
-    @usableFromInline enum HeldLocks {
-      private static let key = makeThreadKey()
+  deinit {
+    #if canImport(CRT) || canImport(WASILibc)
+      mutex.deinitialize(count: 1)
+    #else
+      pthread_mutex_destroy(mutex)
+    #endif
+    mutex.deallocate()
+  }
 
-      @usableFromInline static func willLock(_ rank: LockRank?) {
-        guard let rank else { return }
-        let held = UInt(bitPattern: pthread_getspecific(key))
-        precondition(
-          held >> rank.rawValue == 0,
-          "A thread that holds locks of the ranks \(ranks(of: held)) takes one of the rank \(rank)."
-        )
-        pthread_setspecific(key, UnsafeRawPointer(bitPattern: held | 1 << rank.rawValue))
-      }
+  // Transparent, so that even a debug build calls no generic function.
+  @_transparent
+  public func withLock<Result, Failure: Error>(
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    lock()
+    defer { unlock() }
+    return try body()
+  }
 
-      @usableFromInline static func didUnlock(_ rank: LockRank?) {
-        guard let rank else { return }
-        let held = UInt(bitPattern: pthread_getspecific(key))
-        pthread_setspecific(key, UnsafeRawPointer(bitPattern: held & ~(1 << rank.rawValue)))
-      }
+  /// Takes the lock until `unlock`. Only for the hottest code, because a debug build calls each closure.
+  @_transparent
+  public func lock() {
+    #if DEBUG && CHECK_LOCK_RANKS
+      HeldLocks.willLock(rank)
+    #endif
+    #if canImport(CRT) || canImport(WASILibc)
+      // `Mutex.withLock` returns only values that can be sent to another thread.
+      mutex.pointee._unsafeLock()
+    #else
+      pthread_mutex_lock(mutex)
+    #endif
+  }
 
-      private static func ranks(of held: UInt) -> [LockRank] {
-        (0..<UInt(UInt.bitWidth)).filter { held & 1 << $0 != 0 }.compactMap(LockRank.init)
-      }
+  @_transparent
+  public func unlock() {
+    #if canImport(CRT) || canImport(WASILibc)
+      mutex.pointee._unsafeUnlock()
+    #else
+      pthread_mutex_unlock(mutex)
+    #endif
+    #if DEBUG && CHECK_LOCK_RANKS
+      HeldLocks.didUnlock(rank)
+    #endif
+  }
+}
+
+#if DEBUG && CHECK_LOCK_RANKS
+  /// The ranks of the locks that the current thread holds, a bit for each.
+  @usableFromInline enum HeldLocks {
+    private static let key = makeThreadKey()
+
+    @usableFromInline static func willLock(_ rank: LockRank?) {
+      guard let rank else { return }
+      let held = UInt(bitPattern: threadValue(key))
+      precondition(
+        held >> rank.rawValue == 0,
+        "A thread that holds locks of the ranks \(ranks(of: held)) takes one of the rank \(rank)."
+      )
+      setThreadValue(key, UnsafeMutableRawPointer(bitPattern: held | 1 << rank.rawValue))
     }
-  #endif
+
+    @usableFromInline static func didUnlock(_ rank: LockRank?) {
+      guard let rank else { return }
+      let held = UInt(bitPattern: threadValue(key))
+      setThreadValue(key, UnsafeMutableRawPointer(bitPattern: held & ~(1 << rank.rawValue)))
+    }
+
+    private static func ranks(of held: UInt) -> [LockRank] {
+      (0..<UInt(UInt.bitWidth)).filter { held & 1 << $0 != 0 }.compactMap(LockRank.init)
+    }
+  }
 #endif

@@ -16,37 +16,6 @@
 #endif
 
 #if canImport(CRT) || canImport(WASILibc)
-  import Synchronization
-
-  /// A lock for systems without POSIX threads. Ranks are not checked there.
-  public struct Lock: ~Copyable, @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<Mutex<Void>>
-
-    /// - Parameter rank: Has no effect.
-    public init(_ rank: LockRank? = nil) {
-      mutex = .allocate(capacity: 1)
-      mutex.initialize(to: Mutex(()))
-    }
-
-    deinit {
-      mutex.deinitialize(count: 1)
-      mutex.deallocate()
-    }
-
-    public func withLock<Result, Failure: Error>(
-      _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-      lock()
-      defer { unlock() }
-      return try body()
-    }
-
-    // `Mutex.withLock` returns only values that can be sent to another thread.
-    public func lock() { mutex.pointee._unsafeLock() }
-
-    public func unlock() { mutex.pointee._unsafeUnlock() }
-  }
-
   extension RealTime {
     private static let start = ContinuousClock.now
 
