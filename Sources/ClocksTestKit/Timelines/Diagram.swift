@@ -62,33 +62,24 @@ struct Diagram: Hashable, Sendable {
     _ text: String, isKnown: @escaping (Character) -> Bool = { _ in true },
     canonical: @escaping (String) -> String = { $0 }
   ) throws(Problem) {
-    var parser = DiagramParser(text, isKnown, canonical)
+    var parser = DiagramParser(
+      text: text, characters: Array(text), isKnown: isKnown, canonical: canonical)
     try parser.parse()
     steps = parser.steps
   }
 }
 
 private struct DiagramParser {
-  private let text: String
-  private let characters: [Character]
-  private let isKnown: (Character) -> Bool
-  private let canonical: (String) -> String
-  private var position = 0
-  private(set) var steps: [[Diagram.Symbol]] = []
+  let text: String
+  let characters: [Character]
+  let isKnown: (Character) -> Bool
+  let canonical: (String) -> String
+  var position = 0
+  var steps: [[Diagram.Symbol]] = []
   /// The open group and the position of its beginning.
-  private var group: (symbols: [Diagram.Symbol], position: Int)?
+  var group: (symbols: [Diagram.Symbol], position: Int)?
   /// The latest symbol that is not a value. It restricts the symbols that may follow.
-  private var end: Diagram.Symbol?
-
-  init(
-    _ text: String, _ isKnown: @escaping (Character) -> Bool,
-    _ canonical: @escaping (String) -> String
-  ) {
-    self.text = text
-    self.isKnown = isKnown
-    self.canonical = canonical
-    characters = Array(text)
-  }
+  var end: Diagram.Symbol?
 
   mutating func parse() throws(Diagram.Problem) {
     while position < characters.count {
