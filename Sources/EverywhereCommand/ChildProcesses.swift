@@ -1,6 +1,5 @@
 import Foundation
 
-/// A child process that is to be started.
 struct ChildCommand {
   enum Output {
     case inherited

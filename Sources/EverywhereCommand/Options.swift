@@ -1,7 +1,6 @@
 import Clocks
 import Foundation
 
-/// The arguments of the command.
 struct Options: Sendable {
   enum Problem: Error {
     /// The text that `--help` prints.

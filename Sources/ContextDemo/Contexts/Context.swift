@@ -83,7 +83,6 @@ final class Context: Sendable {
     return occupant.context
   }
 
-  /// Whether the caller runs in this context.
   var isCurrent: Bool { Self.current === self }
 
   /// The current context and its task. A new task inherits this value, but does not run in the context.

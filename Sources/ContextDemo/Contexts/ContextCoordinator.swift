@@ -12,7 +12,6 @@ final class ContextCoordinator: Sendable {
     self.clock = clock
   }
 
-  /// Creates a context that uses the clock of the coordinator.
   func context(_ kind: Context.Kind, name: String? = nil) -> Context {
     Context(kind, name: name, clock: clock)
   }

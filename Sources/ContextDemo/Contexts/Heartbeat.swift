@@ -4,7 +4,6 @@ import Clocks
 protocol Heartbeat: Sendable {
   func begin() async
   func end() async
-  /// The number of beats so far.
   var beats: Int { get async }
 }
 

@@ -34,7 +34,6 @@ struct CountdownModel: Sendable {
   }
 }
 
-/// The reason why a countdown does not start.
 enum CountdownError: Error, CustomStringConvertible {
   case emptyMessage
 

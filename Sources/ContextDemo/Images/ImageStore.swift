@@ -45,7 +45,6 @@ struct ImageStore: Sendable {
     return folder.appendingPathComponent(id).appendingPathExtension("json")
   }
 
-  /// Returns all files in the folder.
   func files() throws -> [URL] {
     try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
   }
@@ -76,7 +75,6 @@ final class AtomicFile {
   private let handle: FileHandle
   private var isCommitted = false
 
-  /// The file name extension of drafts.
   static let draftExtension = "draft"
 
   /// Creates a draft of the file at `destination`.

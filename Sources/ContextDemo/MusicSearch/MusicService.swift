@@ -42,7 +42,6 @@ struct MusicService: Sendable {
 
   // MARK: - Request and answer
 
-  /// Returns the request for a term.
   func request(for term: String) -> URLRequest {
     var components = URLComponents(
       url: server.appendingPathComponent("search"), resolvingAgainstBaseURL: false)!
@@ -52,7 +51,6 @@ struct MusicService: Sendable {
     return URLRequest(url: components.url!)
   }
 
-  /// Returns the tracks in an answer of the server.
   func parse(_ answer: Data) throws -> [Track] {
     try JSONDecoder().decode(Answer.self, from: answer).results
   }

@@ -32,7 +32,6 @@ struct EventLog: Sendable {
     let source: String
     let text: String
 
-    /// The event as a line of output.
     var description: String {
       let time = time.inSeconds
       let margin = String(repeating: " ", count: max(0, 11 - time.count))
@@ -59,6 +58,5 @@ struct EventLog: Sendable {
     continuation.yield(Event(time: elapsed(), source: source, text: text))
   }
 
-  /// Ends the stream of events.
   func finish() { continuation.finish() }
 }

@@ -7,13 +7,11 @@ enum ScenarioRun {
     let elapsed: Duration
     /// The real time of the run.
     let real: Duration
-    /// The error that the scenario threw.
     let error: (any Error)?
     /// The recorded timeline, if one was requested.
     let recorded: RecordedTimeline?
     fileprivate let clock: ClockChoice
 
-    /// The elapsed time as a line of output.
     var summary: String {
       switch clock {
       case .test: "\(elapsed.inSeconds) of virtual time in \(real.inSeconds) of real time"

@@ -7,7 +7,6 @@ import Foundation
 /// submission. Work that a running piece submits starts after that piece has ended. When `wait` returns, its
 /// work has run.
 protocol WorkScheduler: Sendable {
-  /// Submits `work`.
   func schedule(_ work: @escaping @Sendable () -> Void)
 
   /// Runs `work` in its turn and returns its result.
@@ -22,7 +21,6 @@ protocol WorkSchedulerFactory: Sendable {
   func serial(named name: String) -> any WorkScheduler
   /// Returns a scheduler that may run several pieces of work concurrently.
   func concurrent(named name: String) -> any WorkScheduler
-  /// The scheduler of the main queue.
   var main: any WorkScheduler { get }
 }
 

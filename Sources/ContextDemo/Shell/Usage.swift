@@ -1,9 +1,6 @@
-/// The help texts.
 enum Usage {
-  /// The version of the package.
   static let version = "0.1.0"
 
-  /// The names and summaries of the scenarios.
   static var list: String { table(allScenarios.map { ($0.name, $0.summary) }) }
 
   /// Returns the help text of a scenario, or of the program if `scenario` is `nil`.
