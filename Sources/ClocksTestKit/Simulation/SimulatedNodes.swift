@@ -23,7 +23,6 @@ final class SimulatedNodes: Sendable {
   }
 
   private struct Node {
-    let name: String
     var runs = true
     var crashes = 0
     var programs: [Program] = []
@@ -65,7 +64,7 @@ final class SimulatedNodes: Sendable {
     }
     self.names = unique
     self.indices = indices
-    nodes = unique.map { Node(name: $0) }
+    nodes = unique.map { _ in Node() }
     time.whenBodyReturns { [weak self] in self?.end() }
   }
 
@@ -139,7 +138,7 @@ final class SimulatedNodes: Sendable {
       return before
     }
     guard let ended else { return }
-    time.mark("crash of \(ended.name)")
+    time.mark("crash of \(names[node])")
     for handler in ended.crashHandlers { handler() }
     disconnect()
     for (_, task) in ended.tasks { task.cancel() }
