@@ -29,19 +29,9 @@ extension VirtualTime {
     get { Date(timeIntervalSince1970: sinceEpoch.seconds) }
     set {
       let microseconds = (newValue.timeIntervalSince1970 * 1_000_000).rounded()
-      sinceEpoch = .microseconds(Int64(clamping: microseconds))
+      // A date out of range becomes the nearest one, and not-a-number zero.
+      let nearest = Int64(exactly: microseconds) ?? (microseconds < 0 ? .min : .max)
+      sinceEpoch = .microseconds(microseconds.isNaN ? 0 : nearest)
     }
-  }
-}
-
-extension Int64 {
-  /// Converts a whole number, clamped to the range; not-a-number becomes zero.
-  fileprivate init(clamping number: Double) {
-    self =
-      if number.isNaN {
-        0
-      } else {
-        Int64(exactly: number) ?? (number < 0 ? .min : .max)
-      }
   }
 }

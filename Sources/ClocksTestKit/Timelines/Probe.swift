@@ -125,8 +125,9 @@ public final class Probe<Element: Sendable>: Sendable {
 
   /// Cancels the task that reads, and checks that every event was taken.
   ///
-  /// Call it at the end of a test. Time does not move. An event is taken when a call has returned or reported
-  /// it. The end of the sequence, and an error that follows the cancellation, need not be taken.
+  /// Call it at the end of a test. Time does not move. An event is taken when a call that expects an event has
+  /// returned or reported it. The end of the sequence, and an error that follows the cancellation, need not be
+  /// taken.
   ///
   /// - Returns: `false` if a failure was recorded.
   @discardableResult
