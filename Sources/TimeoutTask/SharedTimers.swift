@@ -187,13 +187,11 @@ struct RealTimeLimit: Sendable {
   }
 
   /// Returns whether an outer deadline is certain to pass first, so that this limit needs no timer.
-  ///
-  /// A deadline passes between its instant and its instant plus its tolerance.
   @inline(never)
   func isCovered(by outer: ActiveDeadline) -> Bool {
-    let limit = onClock
-    guard let instant = limit.instant else { return false }
-    return outer.covers(instant, tolerance: limit.tolerance, on: limit.clock)
+    outer.covers(
+      RealTime.instant(deadline), tolerance: tolerance.map { Duration(attoseconds: $0) },
+      on: ContinuousClock())
   }
 }
 
