@@ -1,3 +1,4 @@
+import ClocksSupport
 import Foundation
 
 struct ChildCommand {
@@ -253,8 +254,7 @@ enum ProcessTree {
 /// A line on the terminal that says how far the command is.
 enum Progress {
   static func show(_ text: String, isLast: Bool) {
-    guard isatty(STDERR_FILENO) == 1 else { return }
-    FileHandle.standardError.write(
-      Data("\r\u{1B}[Kclocks-everywhere: \(text)\(isLast ? "\n" : "")".utf8))
+    guard Terminal.isStandardErrorOne else { return }
+    writeText("\r\u{1B}[Kclocks-everywhere: \(text)\(isLast ? "\n" : "")", to: STDERR_FILENO)
   }
 }

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Foundation
 
 /// Runs a test suite in virtual time, unedited, and reports what that changes.
@@ -24,7 +25,7 @@ struct EverywhereCommand {
   }
 
   static func fail(_ text: String) {
-    FileHandle.standardError.write(Data("clocks-everywhere: \(text)\n".utf8))
+    Terminal.writeLine("clocks-everywhere: \(text)")
   }
 
   let options: Options

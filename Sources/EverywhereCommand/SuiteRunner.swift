@@ -44,7 +44,7 @@ final class SuiteRunner {
     // The output of a build that fails contains the compiler's errors. Other output says only that no test has run, and
     // warns of it.
     if code != 0, let text = FileManager.default.contents(atPath: output) {
-      FileHandle.standardError.write(text)
+      try? FileHandle.standardError.write(contentsOf: text)
     }
     return code
   }
