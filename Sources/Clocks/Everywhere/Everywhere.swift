@@ -80,15 +80,8 @@ package enum Everywhere {
     var options = ScopeOptions.standard
     options.testName = record.name
     options.goesOnWithout = { reason in record.add(reason: reason) }
-    // The suite was written for real time: it may wait for real work, and leave tasks behind.
     options.stuckAfter = Environment.blockedAfter * 2
     options.runningLimit = Environment.blockedAfter * 20
-    options.keepsLeftovers = true
-    options.waitsForOutside = true
-    options.timePassesWhileBusy = true
-    options.timePerReading = .microseconds(1)
-    options.notesSleepPlaces = true
-    options.pausesBlockedJobs = true
     options.limits.jobs = 20_000
     options.isExplored = isExplored
     if isExplored {

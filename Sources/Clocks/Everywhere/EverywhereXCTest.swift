@@ -57,7 +57,6 @@ enum EverywhereXCTest {
     var options = Everywhere.options(isExplored: isExplored, for: record)
     // Waits of XCTest are often for work outside, which then has some real time before each jump.
     options.jumpsAfter = .milliseconds(3)
-    options.pausesOnlyForOutside = ThreadWaits.areSeen
     let explorer = isExplored ? Explorer(ScheduleRun(plan)) : nil
     explorer?.run.salt = EverywhereSettings.salt(for: record)
     explorer?.stepLimit = Everywhere.mostSteps

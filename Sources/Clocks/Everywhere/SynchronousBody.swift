@@ -57,7 +57,7 @@ extension Scheduler: PausableOwner {
 
   var pausedWaits: PausedWaits {
     guard let scope, isVirtual, scope.options.autoAdvance else { return .none }
-    return scope.options.pausesBlockedJobs ? .all : .ofXCTest
+    return scope.options.isUnedited ? .all : .ofXCTest
   }
 
   func isOnMain(_ number: Int) -> Bool {

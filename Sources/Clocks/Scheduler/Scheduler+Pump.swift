@@ -69,7 +69,7 @@ extension Scheduler {
 
   /// Notes that the current thread acts, where paused jobs make a difference.
   func noteActingThread() {
-    guard let scope, scope.options.pausesBlockedJobs else { return }
+    guard let scope, scope.options.isUnedited else { return }
     scope.actingThread.store(OutsideWork.currentThread, ordering: .relaxed)
   }
 

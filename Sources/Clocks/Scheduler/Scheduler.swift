@@ -183,11 +183,11 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   #endif
 
   override func timePassesWithReading() {
-    guard let scope, scope.options.timePerReading.attoseconds > 0 else { return }
+    guard let scope, scope.options.isUnedited else { return }
     change { state in
       guard let current = state.scope, current.movesTime, !current.hasTestClock else { return }
       let virtualClock = scope.virtualClock
-      virtualClock.move(to: virtualClock.instant(after: scope.options.timePerReading))
+      virtualClock.move(to: virtualClock.instant(after: .microseconds(1)))
     }
   }
 
@@ -241,7 +241,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func workRuns(_ number: UInt64, on thread: Int32? = nil, mark: UInt = 0) {
     // Only a suite that was written for real time is asked which threads wait for events.
-    let needsThread = scope?.options.goesOnWithout != nil
+    let needsThread = scope?.options.isUnedited == true
     let thread = thread ?? (needsThread ? OutsideWork.currentThread : 0)
     change { $0.idleness.dispatchedBlocks.run(number, on: thread, mark: mark) }
   }

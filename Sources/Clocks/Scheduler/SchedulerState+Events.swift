@@ -137,7 +137,7 @@ extension SchedulerState {
   @inline(never)
   mutating func abort(_ reason: Runaway, because culprit: ReadyJob? = nil) -> Action? {
     runaway.testIsIdle()
-    if let scope, scope.scope.options.timePassesWhileBusy {
+    if let scope, scope.scope.options.isUnedited {
       if case .jobs = reason { return scope.passTime(runaway.pauses) ? jump() : nil }
       if case .steps = reason {
         // Each step that a chooser orders takes memory. From here on, the test runs first in, first out.

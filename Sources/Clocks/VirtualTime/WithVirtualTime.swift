@@ -222,7 +222,7 @@ extension VirtualTime {
 
   /// Cancels tasks that still sleep or run without end, and those that they start, until none is left.
   private nonisolated(nonsending) func endLeftovers() async {
-    if scheduler.scope?.options.keepsLeftovers == true {
+    if scheduler.scope?.options.isUnedited == true {
       scheduler.runEndedSleeps()
       scheduler.handBackDelayedWork()
       return scheduler.handBackSleeps()

@@ -132,7 +132,7 @@ private final class Flag: Sendable {
     let plan = try ScheduleToken("1:b.1<a.2:0000", &tree).plan
     var options = ScopeOptions()
     options.isExplored = true
-    options.pausesBlockedJobs = true
+    options.goesOnWithout = { _ in }
     let run = OneRun(options: options, origin: CallSite(), findings: Findings(), tree: tree)
     let threads = Log<[Int32]>()
     let outcome = await run(plan) { time in

@@ -238,7 +238,7 @@ import Testing
   /// In a suite that was written for real time, time passes before a job if the scope is busy for very long.
   @Test func aJobBeforeWhichTimePassesKeepsItsPlace() {
     var options = ScopeOptions.standard
-    options.timePassesWhileBusy = true
+    options.goesOnWithout = { _ in }
     options.limits.jobs = 1
     var state = SchedulerState(scope: Scope(options))
     state.beginBody()

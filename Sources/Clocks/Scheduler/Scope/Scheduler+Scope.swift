@@ -75,7 +75,7 @@ extension Scheduler {
     ThreadWaits.testIsOver(of: self)
     // Other threads may have added these since the leftovers were ended.
     handBackDelayedWork()
-    if scope?.options.keepsLeftovers == true { handBackSleeps() }
+    if scope?.options.isUnedited == true { handBackSleeps() }
   }
 
   /// If something has gone wrong, inspects the scope's tasks. Called before they are cancelled.
@@ -107,7 +107,7 @@ extension Scheduler {
       )
     }
     let text = problem.description(
-      at: "\(now)", hasReadyTask: isReady, isUnedited: scope?.options.goesOnWithout != nil)
+      at: "\(now)", hasReadyTask: isReady, isUnedited: scope?.options.isUnedited == true)
     return (isOverdue ? text + "\n" + ScopeProblem.isOverdue : text) + (dump ?? "") + explanation
   }
 

@@ -7,25 +7,11 @@ package struct ScopeOptions: Sendable {
 
   var autoAdvance = true
   package var jumpsAfter: Duration?
-  /// Whether `jumpsAfter` matters only while work outside the scope is possible.
-  var pausesOnlyForOutside = false
   var leftoverSleepsFail = false
-  /// Whether tasks that outlive the scope continue their sleeps in real time, instead of being cancelled.
-  var keepsLeftovers = false
-  /// Whether time follows real time once very many jobs have run and the scope was never idle: a task may poll.
+  /// Set for a suite that was not written for virtual time (`isUnedited`).
   ///
-  /// Then an explored run that has too many steps also continues, first in, first out, and does not fail.
-  var timePassesWhileBusy = false
-  /// How much time passes with each reading of a system clock. Code for real time may expect that some does.
-  var timePerReading = Duration.zero
-  /// Whether a job that sleeps, or runs a run loop, lets other jobs run, as one does that waits for an expectation.
-  var pausesBlockedJobs = false
-  /// Whether to note where tasks sleep.
-  var notesSleepPlaces = false
-  /// Whether an explored scope waits for work outside it. If not, such a wait counts as a deadlock.
-  var waitsForOutside = false
-  /// Called with a reason when the test continues without external work, or beside a job that does not suspend. If set,
-  /// neither is a failure.
+  /// Called with a reason when the test continues without external work, or beside a job that does not suspend: neither
+  /// is a failure.
   var goesOnWithout: (@Sendable (_ reason: String) -> Void)?
   package var stuckAfter: Duration = .seconds(5)
   var freezesDate = true
@@ -48,6 +34,18 @@ package struct ScopeOptions: Sendable {
     /// One of very many runs: nothing is recorded in the scope or in scopes within it, and failures have no dump.
     case never(RefusedRecording)
   }
+
+  /// Whether the suite was not written for virtual time. It may wait for real work, and leave tasks behind.
+  ///
+  /// - An explored scope waits for work outside it: such a wait is no deadlock.
+  /// - Tasks that outlive the scope continue their sleeps in real time, instead of being cancelled.
+  /// - A task may poll. So time follows real time once very many jobs have run and the scope was never idle. An
+  ///   explored run that has too many steps also continues, first in, first out, and does not fail.
+  /// - A microsecond passes with each reading of a system clock, because code may expect that some time does.
+  /// - A job that sleeps, or runs a run loop, lets other jobs run, as one does that waits for an expectation.
+  /// - `jumpsAfter` matters only while work outside the scope is possible, as far as that is seen.
+  /// - The places where tasks sleep are noted.
+  var isUnedited: Bool { goesOnWithout != nil }
 
   var isOneOfMany: Bool {
     if case .never = recording { true } else { false }
@@ -118,7 +116,7 @@ final class ScopeState {
   @exclusivity(unchecked) var blockWithoutThread: (number: UInt64, since: Duration)?
   /// Reads where jobs begin; `nil` before there is an invariant, and in one of very many runs.
   @exclusivity(unchecked) var placeReader: TaskReader?
-  /// Measures the sleeps by their places in the code; `nil` unless `notesSleepPlaces` is set.
+  /// Measures the sleeps by their places in the code; `nil` unless the suite is unedited.
   let sleepPlaces: SleepPlaces?
   /// Whether the test has made a clock in the scope. It may expect exact times, so readings take no time any more.
   @exclusivity(unchecked) var hasTestClock = false
@@ -129,16 +127,17 @@ final class ScopeState {
     self.scope = scope
     virtualClock = scope.virtualClock
     pace = AutoAdvance(autoAdvance: scope.options.autoAdvance, jumpsAfter: scope.options.jumpsAfter)
-    let waitsForOutside = !scope.options.isExplored || scope.options.waitsForOutside
+    let waitsForOutside = !scope.options.isExplored || scope.options.isUnedited
     skippedWait = waitsForOutside ? SkippedExternalWait() : nil
-    sleepPlaces = scope.options.notesSleepPlaces ? SleepPlaces() : nil
+    sleepPlaces = scope.options.isUnedited ? SleepPlaces() : nil
   }
 
   var movesTime: Bool { pace.autoAdvance && body.isRunning }
 
   var mayJump: Bool {
     guard pace.mayPass, body.isRunning else { return false }
-    return pace.isPauseOver || scope.options.pausesOnlyForOutside && !OutsideWork.isPossible
+    if pace.isPauseOver { return true }
+    return scope.options.isUnedited && ThreadWaits.areSeen && !OutsideWork.isPossible
   }
 
   /// Whether a task that seems to run, or to be about to, only waits: for a delay of its executor, or in a pause.
@@ -185,7 +184,7 @@ final class ScopeState {
 
   /// Whether an idle, explored scope can never continue. Valid only when the scheduler has nothing else to do.
   var isDeadlocked: Bool {
-    scope.options.isExplored && !scope.options.waitsForOutside && body.isRunning
+    scope.options.isExplored && !scope.options.isUnedited && body.isRunning
       && !body.isReported && pace.holds == 0
       && (pace.jumpsAfter == nil || virtualClock.sleeps.count == 0)
   }
