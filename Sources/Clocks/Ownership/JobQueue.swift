@@ -10,9 +10,7 @@ struct JobQueue: ~Copyable {
   private var head = 0
   /// The number of jobs, which are in consecutive slots, from `head` on.
   private(set) var count = 0
-  /// The number of jobs that are the rests of running jobs.
-  private(set) var parked = 0
-  /// The number of parked jobs on the main thread.
+  /// The number of jobs on the main thread that are the rests of running jobs.
   private var parkedOnMain = 0
   /// The number of jobs for the main thread that are not parked.
   private(set) var onMain = 0
@@ -106,12 +104,8 @@ struct JobQueue: ~Copyable {
 
   @_transparent
   private mutating func note(_ job: ReadyJob, _ change: Int) {
-    if job.isParked {
-      parked += change
-      if case .main = job.executor { parkedOnMain += change }
-    } else if case .main = job.executor {
-      onMain += change
-    }
+    guard case .main = job.executor else { return }
+    if job.isParked { parkedOnMain += change } else { onMain += change }
   }
 
   private mutating func grow() {
@@ -128,7 +122,6 @@ struct JobQueue: ~Copyable {
     precondition(capacity & (capacity - 1) == 0, "a buffer that does not wrap")
     precondition(capacity == 0 ? head == 0 : 0..<capacity ~= head, "a lost beginning")
     precondition(0...capacity ~= count, "miscounted jobs")
-    precondition(parked == (0..<count).count { self[$0].isParked }, "miscounted parked jobs")
     precondition(
       parkedOnMain == (0..<count).count { self[$0].isParked && self[$0].executor == .main },
       "miscounted parked jobs on the main thread")

@@ -199,12 +199,7 @@ extension Scheduler {
   var isCallerOfOtherTest: Bool { Self.running?.isWithin(self) != true }
 
   func isWithin(_ other: Scheduler) -> Bool {
-    var scheduler: Scheduler? = self
-    while let inner = scheduler {
-      if inner === other { return true }
-      scheduler = inner.parent
-    }
-    return false
+    self === other || parent?.isWithin(other) == true
   }
 
   /// Waits for the end of the job that the current thread runs, whose task belongs to the scheduler.
