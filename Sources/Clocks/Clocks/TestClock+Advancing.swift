@@ -14,10 +14,10 @@ extension TestClock {
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
   ) async {
-    let runaway = await scheduler.settle(among: virtualClock.users)
-    report(
-      runaway, by: "TestClock.settle()",
-      at: CallSite(fileID: fileID, filePath: filePath, line: line, column: column))
+    let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    let isOwn = scheduler.admitCurrentTask(among: virtualClock.users)
+    let waiter = await scheduler.settle(isOwn: isOwn)
+    report(waiter.runaway, by: "TestClock.settle()", at: callSite)
   }
 
   /// Runs the test's tasks as far as they can, and throws if a task still sleeps on this clock.

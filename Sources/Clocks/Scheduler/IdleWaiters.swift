@@ -168,9 +168,9 @@ extension Scheduler {
   private nonisolated(nonsending) func waitFromScope(_ waiter: IdleWaiter) async {
     let running = Self.running
     let scope = running?.isWithin(self) == true ? running : nil
-    await scope?.settleAsOwn()
+    await scope?.settle()
     await suspend(in: waiter)
-    await scope?.settleAsOwn()
+    await scope?.settle()
   }
 
   /// Suspends the current task until everything at the next instant has happened; or, if it is cancelled,
@@ -179,30 +179,20 @@ extension Scheduler {
     // The observer is changed within `change` only.
     nonisolated(unsafe) let observer = observer
     await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
-        observer.continuation = continuation
-        change { $0.append(observer) }
-      }
+      await suspend(in: observer)
     } onCancel: {
       change { _ in observer.mustLook = true }
     }
   }
 
-  /// Suspends the current task until the scheduler is idle. Returns the reason if the wait was aborted.
-  nonisolated(nonsending) func settle(among users: ClockUsers? = nil) async -> Runaway? {
-    let waiter = IdleWaiter(isOwn: admitCurrentTask(among: users))
-    await wait(waiter)
-    return waiter.runaway
-  }
-
-  /// Suspends the current task until the scheduler is idle, and resumes it as a task of the scheduler.
+  /// Suspends the current task until the scheduler is idle. `isOwn` says whether the scheduler owns the task.
   ///
-  /// Returns the task that caused the wait to be aborted; `nil` if it was not.
+  /// Returns the waiter, which knows why and by which task the wait was aborted, if it was.
   @discardableResult
-  nonisolated(nonsending) func settleAsOwn() async -> RetainedTask? {
-    let waiter = IdleWaiter(isOwn: true)
+  nonisolated(nonsending) func settle(isOwn: Bool = true) async -> IdleWaiter {
+    let waiter = IdleWaiter(isOwn: isOwn)
     await wait(waiter)
-    return waiter.culprit
+    return waiter
   }
 
   /// Ends a sleep with an error. `isOwn` says whether the scheduler owns the sleeping task.

@@ -201,7 +201,7 @@ extension VirtualTime {
     guard Scheduler.ofThread !== scheduler else { return }
     // The current task was started in an actor drain that works for another test.
     scheduler.takeOverCurrentTask()
-    await scheduler.settleAsOwn()
+    await scheduler.settle()
   }
 
   nonisolated(nonsending) func end() async {
@@ -233,7 +233,7 @@ extension VirtualTime {
     var cancelled: Set<UInt64> = []
     var haveEndedSleepsRun = false
     for round in 0...100 {
-      if let neverIdles = await scheduler.settleAsOwn() {
+      if let neverIdles = await scheduler.settle().culprit {
         if mustReport {
           mustReport = false
           record(LeftoverFailure.neverIdles(neverIdles.id, now: "\(now)"))
@@ -250,7 +250,7 @@ extension VirtualTime {
       if !haveEndedSleepsRun {
         haveEndedSleepsRun = true
         scheduler.runEndedSleeps()
-        await scheduler.settleAsOwn()
+        await scheduler.settle()
       }
       scheduler.handBackDelayedWork()
       let pending = scheduler.pendingLines
