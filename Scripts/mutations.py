@@ -77,7 +77,7 @@ guarantee(
     ("TaskStatus.isAboutToRun", "yieldFunction != 0", "false"),
     ("TaskStatus.hasActiveAsyncLet", "return !TaskStatus(of: task).isActive", "return false && !TaskStatus(of: task).isActive"),
     ("TaskOwnership.adopt", "guard prior.isOver, !owner.isOver else", "guard false else"),
-    ("Scheduler.taskMayRunExternally", "noteMayRunExternally(UnownedTask(job: task))", "_ = task"),
+    ("Scheduler.taskMayRunExternally", "guard let task =", "guard false, let task ="),
     ("LiveTasks.removeEnded", "over.compactMap", "over.prefix(0).compactMap"),
 )
 

@@ -111,14 +111,18 @@ class TaskOwner: @unchecked Sendable {
     fatalError("Clocks: an owner of tasks waits for externally started jobs.")
   }
 
-  /// Notes that a task may run externally, so that it is checked before the test counts as idle.
-  func taskMayRunExternally(_ task: UnownedJob) {}
+  /// Notes that a task, which is in memory, may run externally, so that it is checked before the test counts as idle.
+  ///
+  /// - Parameters:
+  ///   - mayHaveRun: Whether the task may also have run externally already.
+  ///   - hasAsyncLets: Whether the task begins an `async let`, which may run externally.
+  func taskMayRunExternally(
+    _ task: UnownedJob, mayHaveRun: Bool = true, hasAsyncLets: Bool = false
+  ) {}
 
   func externalJobBegan(_ task: UnownedJob) {}
 
   func externalJobEnded(_ task: UInt64) {}
-
-  func taskHasAsyncLet(_ task: UnownedJob) {}
 
   /// Notes that an external task has returned. The task is still in memory.
   func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {}

@@ -162,7 +162,7 @@ extension Scheduler {
     if !isInJobOfOtherTest || TestCaseMembership.isOn { waitForCurrentJobAndTask() }
     if users != nil { adoptTestCase(of: task) }
     if isInJobOfOtherTest {
-      if let current = UnownedTask.current { noteMayRunExternally(current) }
+      if let current = UnownedTask.current { taskMayRunExternally(current.job) }
       return true
     }
     let user = RetainedTask.currentChild
@@ -207,7 +207,7 @@ extension Scheduler {
     waitForCurrentJob()
     // When the job has ended, its task may wait for an actor, where it may run externally.
     if ThreadContext.current != nil, let current = UnownedTask.current {
-      noteMayRunExternally(current)
+      taskMayRunExternally(current.job)
     }
   }
 

@@ -191,8 +191,17 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     }
   }
 
-  override func taskMayRunExternally(_ task: UnownedJob) {
-    noteMayRunExternally(UnownedTask(job: task))
+  override func taskMayRunExternally(
+    _ task: UnownedJob, mayHaveRun: Bool = true, hasAsyncLets: Bool = false
+  ) {
+    guard let task = UnownedTask(job: task).retainedIfReadable else {
+      // The task is an `async let`. Its parent is checked instead.
+      return change { $0.idleness.externalTasks.mayHaveChanged() }
+    }
+    change {
+      $0.idleness.externalTasks.noteMayRunExternally(
+        task, mayHaveRun: mayHaveRun, hasAsyncLets: hasAsyncLets)
+    }
   }
 
   override func externalJobBegan(_ task: UnownedJob) {
@@ -207,10 +216,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     change { state in
       if state.idleness.externalTasks.externalJobEnded(task) { state.taskReturned(task) }
     }
-  }
-
-  override func taskHasAsyncLet(_ task: UnownedJob) {
-    noteMayRunExternally(UnownedTask(job: task), mayHaveRun: false, hasAsyncLets: true)
   }
 
   override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
@@ -296,25 +301,11 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 }
 
 extension Scheduler {
-  /// Notes that a task, which is in memory, may run externally, or may have done so.
-  func noteMayRunExternally(
-    _ task: UnownedTask, mayHaveRun: Bool = true, hasAsyncLets: Bool = false
-  ) {
-    guard let task = task.retainedIfReadable else {
-      // The task is an `async let`. Its parent is checked instead.
-      return change { $0.idleness.externalTasks.mayHaveChanged() }
-    }
-    change {
-      $0.idleness.externalTasks.noteMayRunExternally(
-        task, mayHaveRun: mayHaveRun, hasAsyncLets: hasAsyncLets)
-    }
-  }
-
   /// Called before a task is resumed. On a preferred executor, the task may run externally then.
   @_transparent
   func willResume(_ task: UnownedTask) {
     if TaskStatus.isKnownToBeReadable, TaskStatus(of: task.job).hasPreference {
-      noteMayRunExternally(task)
+      taskMayRunExternally(task.job)
     }
   }
 }

@@ -74,7 +74,7 @@ import Testing
     clock.scheduler.change { $0.recorder = recorder }
 
     let job = ExternalTaskRegistry.beginJob(of: handle.id)
-    clock.scheduler.noteMayRunExternally(UnownedTask(job: handle.job))
+    clock.scheduler.taskMayRunExternally(handle.job)
     clock.scheduler.verifyExternalTasks()
     #expect(clock.scheduler.change { $0.idleness.externalTasks.external } >= 1)
     ExternalTaskRegistry.endJob(job)

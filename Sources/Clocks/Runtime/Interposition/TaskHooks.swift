@@ -221,7 +221,7 @@ enum JobRuns {
     {
       place, options, type, function, context, buffer in
       if !TaskOwnership.shared.isEmpty, let owner = creator, let task = UnownedTask.current {
-        owner.taskHasAsyncLet(task.job)
+        owner.taskMayRunExternally(task.job, mayHaveRun: false, hasAsyncLets: true)
       }
       beginAsyncLet.original(place, options, type, function, context, buffer)
     }
