@@ -198,7 +198,7 @@ guarantee(
 guarantee(
     "The watchdog reports a blocked thread or a test at a standstill once, and ends the wait",
     "WatchdogTests|StandstillTests|ProgressTrackerTests|HangTests|SchedulerStateTests",
-    ("ProgressTracker.findBlockage", "othersWait ? running(idleness) : nil", "running(idleness)"),
+    ("Scheduler.newBlockage", "othersWait ? job?.number : nil", "job?.number"),
     ("SchedulerState.abandonJob", "guard activity.isRunning(number, idleness) else { return }", ""),
     ("TestLifetime.areOver", "tasks.allSatisfy(", "tasks.contains(where: "),
 )

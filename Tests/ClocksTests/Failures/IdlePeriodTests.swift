@@ -82,17 +82,18 @@ import Testing
   }
 
   @Test func aWatchMeasuresFromItsBeginning() {
-    var activity = ProgressTracker()
+    var standstill = Watch()
     for isAnyBusy in [true, true, true, false, false] {
-      _ = activity.findStandstill(after: .zero, isWaiting: true, isAnyBusy: isAnyBusy)
+      _ = standstill.isDue(1, after: .zero, isPatient: isAnyBusy)
       usleep(1_000)
     }
-    #expect(activity.nanosecondsOfStandstill >= 5_000_000)
+    #expect(standstill.nanoseconds >= 5_000_000)
+    var absence = Watch()
     for _ in 0..<2 {
-      _ = activity.findAbsence(after: .zero, changes: 1, isAnyRunning: false)
+      _ = absence.isDue(1, after: .zero)
       usleep(1_000)
     }
-    #expect(activity.nanosecondsOfAbsence >= 2_000_000)
-    #expect(ProgressTracker().nanosecondsOfAbsence == 0)
+    #expect(absence.nanoseconds >= 2_000_000)
+    #expect(Watch().nanoseconds == 0)
   }
 }

@@ -102,7 +102,8 @@ import Testing
     var activity = ProgressTracker()
     activity.jobBegins(of: 7)
     let look = { (activity: inout ProgressTracker, othersWait: Bool) in
-      activity.findBlockage(after: .zero, Idleness(), othersWait: othersWait)?.task
+      let job = activity.running(Idleness())
+      return activity.blockage.isDue(othersWait ? job?.number : nil, after: .zero) ? job?.task : nil
     }
     #expect(
       [look(&activity, true), look(&activity, true), look(&activity, true)] == [nil, 7, nil])
@@ -117,7 +118,8 @@ import Testing
   @Test func aJobForWhichNoOtherWaitsIsFoundAtTheSecondLook() {
     var activity = ProgressTracker()
     let look = { (activity: inout ProgressTracker) in
-      activity.findLoneJob(after: .zero, Idleness())?.task
+      let job = activity.running(Idleness())
+      return activity.loneJob.isDue(job?.number, after: .zero) ? job?.task : nil
     }
     let isReported = { (activity: ProgressTracker) in activity.isRunningReportedJob(Idleness()) }
     #expect(look(&activity) == nil)
@@ -134,10 +136,11 @@ import Testing
   @Test func anExternallyStartedJobHasNoTask() {
     var activity = ProgressTracker()
     var idleness = Idleness()
-    #expect(activity.findBlockage(after: .zero, idleness, othersWait: true) == nil)
+    #expect(activity.running(idleness) == nil)
     idleness.externallyStartedJobsBegan()
-    #expect(activity.findBlockage(after: .zero, idleness, othersWait: true) == nil)
-    let found = activity.findBlockage(after: .zero, idleness, othersWait: true)
+    let found = activity.running(idleness)
+    #expect(activity.blockage.isDue(found?.number, after: .zero) == false)
+    #expect(activity.blockage.isDue(found?.number, after: .zero) == true)
     #expect(found?.task == 0)
     #expect(activity.isRunning(found?.number ?? 0, idleness) == true)
     activity.externallyStartedJobEnded()
@@ -148,7 +151,7 @@ import Testing
     var activity = ProgressTracker()
     activity.jobBegins(of: 7)
     for _ in 0..<3 {
-      #expect(activity.findBlockage(after: .seconds(600), Idleness(), othersWait: true) == nil)
+      #expect(activity.blockage.isDue(activity.running?.number, after: .seconds(600)) == false)
     }
   }
 
@@ -157,7 +160,7 @@ import Testing
   @Test func aRestThatEndsBeginsAnew() {
     var activity = ProgressTracker()
     let look = { (activity: inout ProgressTracker, isWaiting: Bool) in
-      activity.findStandstill(after: .zero, isWaiting: isWaiting, isAnyBusy: false)
+      activity.standstill.isDue(isWaiting ? activity.count : nil, after: .zero)
     }
     #expect([look(&activity, true), look(&activity, true)] == [false, true])
     #expect(look(&activity, false) == false)

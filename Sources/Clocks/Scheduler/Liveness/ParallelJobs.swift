@@ -22,8 +22,9 @@ extension Scheduler {
       let isAnyReady =
         state.idleness.isActingOnMain
         ? state.idleness.ready.isAnyOffMain : !state.idleness.ready.isEmpty
-      return state.activity.findParallelJob(
-        after: limit, state.idleness, mayOthersRun: scope.isAwaited || isAnyReady)
+      let job = scope.isAwaited || isAnyReady ? state.activity.running(state.idleness) : nil
+      defer { state.activity.parallel.repeats() }
+      return state.activity.parallel.isDue(job?.number, after: limit) ? job?.number : nil
     }
     return number != nil && makeJobsParallel(number)
   }

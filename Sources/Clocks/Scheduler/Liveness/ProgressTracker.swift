@@ -1,35 +1,22 @@
 import ClocksSupport
 
-/// Counts what happens in a test, and finds for the watchdog what has lasted for too long.
+/// Counts what happens in a test, and watches for the watchdog what lasts for too long.
 struct ProgressTracker {
-  /// Something that the watchdog has found, and how long it may last.
-  private struct Watched {
-    /// The number of a job, or a count of progress. While it stays the same, nothing has changed.
-    var number: UInt64
-    /// When the watchdog has first seen the number.
-    var began = RealTime(in: .zero)
-    let since = ServedTime()
-    let processorTime = MachineLoad.processorTime
-    /// How often the limit may pass without a report, because another test is busy.
-    var patience = 3
-    var isReported = false
-  }
-
   /// Counts begun jobs and ended externally started jobs: while this count stays the same, nothing happens.
   private(set) var count: UInt64 = 0
   private(set) var running: (number: UInt64, task: UInt64)?
   /// The total time for which the scheduler waited for a thread.
   private(set) var nanosecondsWithoutThread: UInt64 = 0
-  /// The job that ran when the watchdog last looked, while other jobs waited for it.
-  private var blockage: Watched?
-  /// The job that ran when the watchdog last looked, while other jobs could have run beside it.
-  private var parallel: Watched?
-  /// The job that ran when the watchdog last looked, while no other job waited for it.
-  private var loneJob: Watched?
-  /// The idleness that the watchdog found when it last looked, with pending sleeps.
-  private var standstill: Watched?
-  /// The external work that was outstanding when the watchdog last looked.
-  private var absence: Watched?
+  /// A job that runs while other jobs wait for it.
+  var blockage = Watch()
+  /// A job that runs while other jobs could run beside it.
+  var parallel = Watch()
+  /// A job that runs while no other job waits for it.
+  var loneJob = Watch()
+  /// The test while nothing happens in it, although tasks sleep.
+  var standstill = Watch()
+  /// The external work that is outstanding.
+  var absence = Watch()
 
   @_transparent
   mutating func jobBegins(of task: UInt64) {
@@ -56,90 +43,65 @@ struct ProgressTracker {
   /// Whether the running job was reported because it holds its thread.
   func isRunningReportedJob(_ idleness: borrowing Idleness) -> Bool {
     guard let number = running(idleness)?.number else { return false }
-    return [blockage, loneJob].contains { $0?.isReported == true && $0?.number == number }
+    return blockage.hasReported(number) || loneJob.hasReported(number)
+  }
+}
+
+/// Finds for the watchdog, which looks regularly, what has stayed the same for longer than a limit.
+struct Watch {
+  private struct Found {
+    var number: UInt64
+    var began = RealTime(in: .zero)
+    let since = ServedTime()
+    let processorTime = MachineLoad.processorTime
+    /// How often the limit may pass without a report, because another test is busy.
+    var patience = 3
+    var isReported = false
   }
 
-  // The watchdog calls the functions below regularly. Each returns a finding once. O(1).
+  /// What the watchdog has found when it last looked.
+  private var found: Found?
 
-  /// Returns the job that has held its thread for longer than `limit` while other jobs wait for it.
-  mutating func findBlockage(
-    after limit: Duration, _ idleness: borrowing Idleness, othersWait: Bool
-  ) -> (number: UInt64, task: UInt64)? {
-    let running = othersWait ? running(idleness) : nil
-    return Self.isDue(&blockage, running?.number, after: limit) ? running : nil
-  }
-
-  /// Returns, again and again, the job that has held its thread for longer than `limit` while others can run beside it.
-  mutating func findParallelJob(
-    after limit: Duration, _ idleness: borrowing Idleness, mayOthersRun: Bool
-  ) -> UInt64? {
-    let number = mayOthersRun ? running(idleness)?.number : nil
-    defer { parallel?.isReported = false }
-    return Self.isDue(&parallel, number, after: limit) ? number : nil
-  }
-
-  /// Returns the job that has held its thread for longer than `limit`. Called only while no other job waits.
-  mutating func findLoneJob(
-    after limit: Duration, _ idleness: borrowing Idleness
-  ) -> (number: UInt64, task: UInt64)? {
-    let running = running(idleness)
-    return Self.isDue(&loneJob, running?.number, after: limit) ? running : nil
-  }
-
-  /// Whether external work has been outstanding for longer than `limit` without progress.
+  /// Returns, once, whether `number` has stayed the same for longer than `limit`. O(1).
   ///
   /// - Parameters:
-  ///   - changes: Counts the progress of external work; `nil` if the test waits for none.
-  ///   - isAnyRunning: Whether another test has something to run, such as an actor that the external task
-  ///     awaits.
-  mutating func findAbsence(after limit: Duration, changes: UInt64?, isAnyRunning: Bool) -> Bool {
-    Self.isDue(&absence, isAnyRunning ? nil : changes, after: limit)
+  ///   - number: The number of a job, or a count of progress; `nil` ends the watch.
+  ///   - isPatient: Whether the limit begins again, but only a few times. The test may wait for an actor that works for
+  ///     another test, which has something to run.
+  mutating func isDue(_ number: UInt64?, after limit: Duration, isPatient: Bool = false) -> Bool {
+    guard let number else {
+      found = nil
+      return false
+    }
+    guard let last = found, last.number == number else {
+      found = Found(number: number)
+      return false
+    }
+    guard !last.isReported, last.since.lasts(limit) else { return false }
+    if isPatient, last.patience > 0 {
+      found = Found(number: number, began: last.began, patience: last.patience - 1)
+      return false
+    }
+    found?.isReported = true
+    return true
   }
 
-  /// Whether nothing has happened in the test for longer than `limit`, although tasks sleep.
-  ///
-  /// - Parameter isAnyBusy: Whether another test has something to run: this test may wait for an actor
-  ///   that both use, so it gets more time.
-  mutating func findStandstill(after limit: Duration, isWaiting: Bool, isAnyBusy: Bool) -> Bool {
-    Self.isDue(&standstill, isWaiting ? count : nil, after: limit, isPatient: isAnyBusy)
+  /// Lets `isDue` return `true` again for the same number.
+  mutating func repeats() { found?.isReported = false }
+
+  func hasReported(_ number: UInt64) -> Bool {
+    found?.number == number && found?.isReported == true
   }
 
-  /// The real time for which the absence and the standstill that were found have lasted, in nanoseconds.
-  var nanosecondsOfAbsence: UInt64 { absence?.began.nanosecondsSince ?? 0 }
-  var nanosecondsOfStandstill: UInt64 { standstill?.began.nanosecondsSince ?? 0 }
+  /// The real time for which it has lasted, in nanoseconds.
+  var nanoseconds: UInt64 { found?.began.nanosecondsSince ?? 0 }
 
-  /// Whether the process has used more than 2% of a processor since the standstill was found.
-  var isProcessBusySinceStandstill: Bool {
-    guard let standstill else { return true }
+  /// Whether the process has used more than 2% of a processor since the limit last began.
+  var isProcessBusy: Bool {
+    guard let found else { return true }
     let used = MachineLoad.processorTime
     // The two clocks of the kernel are read one after the other, so the difference may be below zero.
-    return used - min(used, standstill.processorTime) > standstill.since.nanosecondsSince / 50
-  }
-
-  /// Begins the limit of a standstill again.
-  mutating func standstillMayEnd() { standstill = nil }
-
-  /// Returns, once, whether `number` has stayed the same for longer than `limit`.
-  ///
-  /// A `number` of `nil` ends the watch. If `isPatient`, the limit begins again a few times.
-  private static func isDue(
-    _ watched: inout Watched?, _ number: UInt64?, after limit: Duration, isPatient: Bool = false
-  ) -> Bool {
-    guard let number else {
-      watched = nil
-      return false
-    }
-    guard let found = watched, found.number == number else {
-      watched = Watched(number: number)
-      return false
-    }
-    guard !found.isReported, found.since.lasts(limit) else { return false }
-    if isPatient, found.patience > 0 {
-      watched = Watched(number: number, began: found.began, patience: found.patience - 1)
-      return false
-    }
-    watched?.isReported = true
-    return true
+    return used - min(used, found.processorTime) > found.since.nanosecondsSince / 50
   }
 }
 

@@ -133,22 +133,20 @@ extension Scheduler {
     change { state in
       let waiting = state.idleness.ready.count
       let othersWait = waiting > 0 || !state.idleWaiters.isEmpty || state.scope?.isAwaited == true
-      let found = state.activity.findBlockage(
-        after: limit, state.idleness, othersWait: othersWait)
-      if let found {
+      let job = state.activity.running(state.idleness)
+      if state.activity.blockage.isDue(othersWait ? job?.number : nil, after: limit), let job {
         return Blockage(
-          task: found.task, number: found.number, waiting: waiting,
+          task: job.task, number: job.number, waiting: waiting,
           isOnMain: state.idleness.isRunningOnMain, isTestLeft: scope?.isLeft != nil,
           hasDelayedBlock: scope?.virtualClock.sleeps.hasDelayedBlock == true)
       }
       // The process-wide owner also counts jobs that are not part of the test.
       guard !othersWait, !isProcessWide || state.activity.running != nil else { return nil }
       let limit = state.scope?.scope.options.isExplored == true ? min(limit, .seconds(10)) : limit
-      return state.activity.findLoneJob(after: limit, state.idleness).map {
-        Blockage(
-          task: $0.task, number: $0.number, waiting: nil,
-          hasDelayedBlock: scope?.virtualClock.sleeps.hasDelayedBlock == true)
-      }
+      guard state.activity.loneJob.isDue(job?.number, after: limit), let job else { return nil }
+      return Blockage(
+        task: job.task, number: job.number, waiting: nil,
+        hasDelayedBlock: scope?.virtualClock.sleeps.hasDelayedBlock == true)
     }
   }
 
@@ -173,19 +171,20 @@ extension Scheduler {
   ///
   /// The test then waits for `continueAfterAbsence` in place of that work, so that it does not end before the report.
   /// O(external tasks).
+  ///
+  /// - Parameter isAnyRunning: Whether another test has something to run, such as an actor that the work awaits.
   func newAbsence(after limit: Duration, isAnyRunning: Bool = false) -> Absence? {
     // An external task may have returned unseen.
     ExternalTaskRegistry.look()
     let found: (absence: Absence?, released: [RetainedTask]) = change { state in
       let changes =
         state.idleness.externalTasks.changes &+ state.idleness.dispatchedBlocks.changes
-      guard
-        state.activity.findAbsence(
-          after: limit, changes: state.isExternalWorkMissed ? changes : nil,
-          isAnyRunning: isAnyRunning)
-      else { return (nil, []) }
+      let isMissed = state.isExternalWorkMissed && !isAnyRunning
+      guard state.activity.absence.isDue(isMissed ? changes : nil, after: limit) else {
+        return (nil, [])
+      }
       var found = state.idleness.abandonExternalWork()
-      found.absence?.nanoseconds = state.activity.nanosecondsOfAbsence
+      found.absence?.nanoseconds = state.activity.absence.nanoseconds
       return found
     }
     return found.absence
@@ -228,11 +227,11 @@ extension Scheduler {
     }
     guard let found, found.sleeps.isEmpty else { return found }
     guard
-      RealSleeps.mayWake(self) || change({ $0.activity.isProcessBusySinceStandstill })
+      RealSleeps.mayWake(self) || change({ $0.activity.standstill.isProcessBusy })
         || MachineLoad.mayOutsideAct
     else { return found }
     // Something outside may still wake the test, so the limit begins again.
-    change { $0.activity.standstillMayEnd() }
+    change { $0.activity.standstill = Watch() }
     return nil
   }
 
@@ -298,11 +297,11 @@ extension SchedulerState {
       isIdle && !virtualClocks.contains { !$0.waiters.isEmpty }
       && (virtualClocks.contains(where: \.hasSleeps)
         || mayBeLost && scope == nil)
-    let isFound = activity.findStandstill(after: limit, isWaiting: isWaiting, isAnyBusy: isAnyBusy)
-    guard isFound else { return nil }
+    let number = isWaiting ? activity.count : nil
+    guard activity.standstill.isDue(number, after: limit, isPatient: isAnyBusy) else { return nil }
     return Standstill(
       sleeps: virtualClocks.filter(\.hasSleeps).map(\.pendingLines),
-      nanoseconds: activity.nanosecondsOfStandstill)
+      nanoseconds: activity.standstill.nanoseconds)
   }
 
   /// Whether the test cannot continue without its external work, as far as that is known.
