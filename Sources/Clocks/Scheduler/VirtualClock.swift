@@ -219,7 +219,7 @@ extension VirtualClock {
 
   /// A line for each pending sleep whose deadline has come, in wake order.
   var dueLines: @Sendable () -> [String] {
-    { [sleeps = sleeps.pending, now] in sleeps.prefix { $0.deadline <= now }.map(self.line) }
+    { [due = sleeps.pending.prefix { !isFuture($0.deadline) }] in due.map(self.line) }
   }
 
   var sleepingTasks: [UnownedJob] { sleeps.pending.compactMap(\.details.task?.job) }

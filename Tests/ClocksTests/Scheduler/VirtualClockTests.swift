@@ -57,6 +57,19 @@ import Testing
     #expect(virtualClock.takeFulfilledWaiters().isEmpty)
   }
 
+  /// The key of a custom duration says nothing of its length.
+  @Test func aSleepOfACustomDurationIsDueAtItsDeadline() {
+    let virtualClock = VirtualClock.starting(at: Minutes.zero)
+    for count in [10, 1] as [Double] {
+      virtualClock.sleeps.add(
+        .job(.none), until: virtualClock.key(for: Minutes(count: count)),
+        details: .init(registered: .zero, clock: .test))
+    }
+    virtualClock.move(to: virtualClock.key(for: Minutes(count: 1)))
+    let due = virtualClock.dueLines()
+    #expect(due.count == 1 && due.first?.contains("until Minutes(count: 1.0)") == true, "\(due)")
+  }
+
   @Test func aSleepDoesNotKeepTheNameOfAnEarlierOne() {
     let virtualClock = VirtualClock(now: .zero)
     let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
