@@ -226,7 +226,7 @@ guarantee(
 guarantee(
     "The end of a scope ends its sleeps and tasks, and the clocks are real again",
     "VirtualTimeTests|LeftoverTests|ExactnessTests",
-    ("Scheduler.closeScope", "isVirtual = false", ""),
+    ("Scheduler.closeScope", "isOver = true\n", "\n"),
 )
 guarantee(
     "A sleep on the runtime's clocks is virtual in a scope, exact, and ends when cancelled",

@@ -44,13 +44,10 @@ enum ClockKind: String, Sendable {
 /// `Scheduler` is the only owner; the table of owners and the hooks do not depend on it. A class, and not a
 /// protocol, so that an owner is one word in the tables and in each thread's context.
 class TaskOwner: @unchecked Sendable {
-  /// Whether the owner takes over delays on the runtime's own clocks.
-  final var isVirtual: Bool {
-    get { virtual.load(ordering: .relaxed) }
-    set { virtual.store(newValue, ordering: .relaxed) }
-  }
+  /// Whether the owner takes over delays on the runtime's own clocks: until its scope is over.
+  final var isVirtual: Bool { hasVirtualTime && !isOver }
 
-  private let virtual: Atomic<Bool>
+  private let hasVirtualTime: Bool
 
   /// Whether the owner's test or scope is over. Then other tests may adopt the leftovers.
   final var isOver: Bool {
@@ -67,7 +64,7 @@ class TaskOwner: @unchecked Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) final var registration = OwnerRegistration()
 
   init(isVirtual: Bool, isExplored: Bool = false) {
-    virtual = Atomic(isVirtual)
+    hasVirtualTime = isVirtual
     self.isExplored = isExplored
   }
 

@@ -69,7 +69,6 @@ extension Scheduler {
 
   /// Ends the scope. Its leftovers sleep in real time, or belong to the next test whose job resumes them.
   func closeScope() {
-    isVirtual = false
     isOver = true
     change { $0.scope?.isOver = true }
     ThreadWaits.testIsOver(of: self)
