@@ -137,7 +137,7 @@ guarantee(
     "A sleep is resumed exactly once, and cancellation ends it immediately",
     "TestClockTests|SemanticsTests|SchedulerTests|SleepQueueTests",
     ("Scheduler.begin", "if place.pointee.isCancelled { return .cancelled }", ""),
-    ("Scheduler.cancelAllSleeps", "sleeper.cancel()", "_ = sleeper"),
+    ("Scheduler.cancelAllSleeps", "cancel(sleeper, isOwn: isOwn)", "_ = sleeper"),
 )
 guarantee(
     "A sleep until now does not wait, and arrivals are told",

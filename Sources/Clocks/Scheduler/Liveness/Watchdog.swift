@@ -246,7 +246,7 @@ extension Scheduler {
   func cancelAllSleeps() {
     for sleeper in change({ $0.virtualClocks.flatMap { $0.removeAllSleeps() } }) {
       switch sleeper {
-      case .continuation(let sleeper, _): sleeper.cancel()
+      case .continuation(let sleeper, let isOwn): cancel(sleeper, isOwn: isOwn)
       case .job(let job): change { $0.jobIsReady(job, isFromOutside: false) }
       case .work: break
       }
