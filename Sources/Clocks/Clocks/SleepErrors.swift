@@ -6,13 +6,7 @@ public struct SuspensionError: Error, Hashable, Sendable, CustomStringConvertibl
   public let now: String
   /// The pending sleeps, described in the order in which they would wake.
   public let pendingSleeps: [String]
-  let dump: TaskDump?
-
-  init(now: String, pendingSleeps: [String], dump: TaskDump? = nil) {
-    self.now = now
-    self.pendingSleeps = pendingSleeps
-    self.dump = dump
-  }
+  var dump: TaskDump?
 
   /// What was expected, what was found, and what to do about it; and where the test's tasks were.
   public var description: String {

@@ -272,7 +272,13 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     begin(work, after: delay)
   }
 
-  override func remove(_ work: TimedCallback) { takeOut(work) }
+  override func remove(_ work: TimedCallback) {
+    // The callback is released without the lock.
+    _ = change { state in
+      state.scope?.timedCallbacks.removeValue(forKey: ObjectIdentifier(work))
+        .flatMap { scope?.virtualClock.sleeps.cancel($0) }
+    }
+  }
 
   override func taskWasCreated(_ task: UnownedJob) {
     let handle = UnownedTask(job: task).retainedIfReadable

@@ -257,14 +257,6 @@ extension Scheduler {
     return true
   }
 
-  func takeOut(_ callback: TimedCallback) {
-    // The callback is released without the lock.
-    _ = change { state in
-      state.scope?.timedCallbacks.removeValue(forKey: ObjectIdentifier(callback))
-        .flatMap { scope?.virtualClock.sleeps.cancel($0) }
-    }
-  }
-
   /// Lets the pending timed callbacks begin in real time, after the rest of their delays.
   func handBackDelayedWork() {
     change { $0.scope?.timedCallbacks = [:] }
