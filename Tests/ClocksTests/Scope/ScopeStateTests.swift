@@ -92,9 +92,13 @@ import Testing
     let scope = scope()
     let alarm = try #require(scope.setAlarm(isAwaited: true))
     scope.pace.holds = 1
+    scope.pace.unlimitedHolds = 1
     _ = scope.alarmRings(alarm.number, .areIdle)
     #expect(scope.body.problem == nil)
     #expect(scope.pace.alarm == nil)
+    // The `holding` may never end.
+    #expect(scope.mustSetAlarm)
+    #expect(scope.setAlarm(isAwaited: true) != nil)
   }
 
   /// Another thread may end a hold while no job of the scope runs.

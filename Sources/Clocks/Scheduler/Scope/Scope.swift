@@ -211,9 +211,10 @@ final class ScopeState {
     if reason != .pause, withheld > limit / 100 {
       return .rest(pace.setAlarm(reason, in: withheld, patience: patience))
     }
-    // Since the alarm was set, a thread outside the scope may have begun a `holding`.
+    // Since the alarm was set, a thread outside the scope may have begun a `holding`, which has a limit of its own.
     guard reason == .held || pace.holds == 0 else {
       pace.alarmIsMissed(number)
+      mustSetAlarm = true
       return nil
     }
     pace.somethingHappens()
