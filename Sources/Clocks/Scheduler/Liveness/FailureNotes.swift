@@ -3,8 +3,6 @@ import ClocksSupport
 // Notes that may explain a failure of a test. They are computed while the failure is being recorded.
 extension Scheduler {
   /// Returns a note that may explain a failure of the test; `nil` if there is none.
-  ///
-  /// - Parameter isTimeout: Whether the failure is a timeout.
   func noteOnFailure(afterTimeout isTimeout: Bool) -> String? {
     if let note = noteOnSkippedWait(afterTimeout: isTimeout) { return note }
     // The test may expect that sleeps which end at this instant have woken.
@@ -45,9 +43,7 @@ extension Scheduler {
       skipped.map(\.label), slept: longest.length, to: longest.end)
   }
 
-  /// Returns a note that may explain a failure that XCTest records on this thread; `nil` if there is none.
-  ///
-  /// - Parameter text: The text of the failure.
+  /// Returns a note on a failure that XCTest records on this thread, by the failure's text; `nil` if there is none.
   static func noteOnXCTestFailure(_ text: String) -> String? {
     guard let scheduler = Scheduler.running, scheduler.scope?.options.isOneOfMany != true else {
       return nil
