@@ -55,12 +55,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     state.order = Order(chooser: chooser, slack: scope.options.slack)
     // A weak reference to the scheduler would make each retain and release four times as expensive. So the
     // alarm, which rings rarely, searches for the scheduler.
-    let alarmClock = ObjectIdentifier(scope.alarmClock)
-    scope.alarmClock.ring = { number in
-      let scheduler = Scheduler.all.first {
-        $0.scope.map { ObjectIdentifier($0.alarmClock) } == alarmClock
-      }
-      scheduler?.alarmRings(number)
+    scope.alarmClock.ring = { [unowned alarmClock = scope.alarmClock] number in
+      Scheduler.all.first { $0.scope?.alarmClock === alarmClock }?.alarmRings(number)
     }
   }
 

@@ -20,11 +20,9 @@ enum IdleProcess {
   /// The result of one look at the threads of the process.
   private struct Look {
     /// The thread that has looked.
-    var thread: Int32 = 0
+    let thread: Int32
     /// How often each thread had run; `nil` if some thread could continue.
-    var turns: OutsideWork.Turns?
-
-    init() {}
+    let turns: OutsideWork.Turns?
 
     init(at tests: [Scheduler]) {
       // A paused thread may run a block, or a job, within its run loop.
@@ -36,8 +34,8 @@ enum IdleProcess {
     }
 
     /// Whether no thread has run between two looks, except those that looked.
-    func isSame(as earlier: Look) -> Bool {
-      guard let turns, let before = earlier.turns else { return false }
+    func isSame(as earlier: Look?) -> Bool {
+      guard let turns, let earlier, let before = earlier.turns else { return false }
       return turns.ofAll.allSatisfy {
         before.ofAll[$0.key] == $0.value || $0.key == thread || $0.key == earlier.thread
       }
@@ -45,7 +43,7 @@ enum IdleProcess {
   }
 
   /// Used by one look at a time.
-  nonisolated(unsafe) private static var last = Look()
+  nonisolated(unsafe) private static var last: Look?
   /// How often the threads that belong to no test had run, and since when this number is unchanged.
   nonisolated(unsafe) private static var outside: (turns: UInt64, since: ServedTime)?
 
@@ -86,7 +84,7 @@ enum IdleProcess {
     let held = tests.filter { $0.changeWithoutThread { $0.isHeld } }
     let progress = held.map { $0.changeWithoutThread { $0.progress } }
     guard !held.isEmpty else {
-      last = Look()
+      last = nil
       return intervals.long
     }
     var isIdle = false
@@ -96,7 +94,7 @@ enum IdleProcess {
       isIdle = look.isSame(as: last)
       last = look
     }
-    guard let turns = last.turns else {
+    guard let turns = last?.turns else {
       guard quickLooks > 0 else { return intervals.medium }
       quickLooks -= 1
       return intervals.short
