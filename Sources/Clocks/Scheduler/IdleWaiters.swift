@@ -119,13 +119,7 @@ struct WaiterQueue: ~Copyable {
 
   /// The waiters in their order. O(n).
   var all: [IdleWaiter] {
-    var all: [IdleWaiter] = []
-    var next = first
-    while let waiter = next {
-      all.append(waiter)
-      next = waiter.next
-    }
-    return all
+    first.map { Array(sequence(first: $0) { $0.next }) } ?? []
   }
 
   mutating func append(_ waiter: IdleWaiter) {

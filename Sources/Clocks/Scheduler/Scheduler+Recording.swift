@@ -87,14 +87,13 @@ extension Scheduler {
 
   /// Whether requests for recordings of whole tests apply to this scheduler. A refusal by `.never` is noted.
   private var mayBeRecorded: Bool {
-    var inner: Scheduler? = self
-    while let scheduler = inner {
+    for scheduler in sequence(first: self, next: { $0.parent }) {
       switch scheduler.scope?.options.recording {
       case .never(let refusals):
         refusals.note()
         return false
       case .onTrial where scheduler !== self: return false
-      case .onTrial, .asAskedFor, nil: inner = scheduler.parent
+      case .onTrial, .asAskedFor, nil: break
       }
     }
     return true

@@ -35,15 +35,10 @@ extension Scheduler {
   /// Abandons this scope and those around it, up to the first whose caller can continue without the body. Does nothing
   /// if there is none.
   func leave() {
-    var inner = [self]
-    while let scheduler = inner.last {
-      if let isLeft = scheduler.scope?.isLeft {
-        for scheduler in inner { scheduler.change { $0.abandon() }?.isResumed.signal() }
-        return isLeft()
-      }
-      guard let parent = scheduler.parent else { return }
-      inner.append(parent)
-    }
+    let outward = Array(sequence(first: self) { $0.parent })
+    guard let last = outward.firstIndex(where: { $0.scope?.isLeft != nil }) else { return }
+    for scheduler in outward[...last] { scheduler.change { $0.abandon() }?.isResumed.signal() }
+    outward[last].scope?.isLeft?()
   }
 
   /// Adds `duration`, the time since the last check, to the time for which the scope has run, if it runs.
