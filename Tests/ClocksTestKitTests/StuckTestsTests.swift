@@ -150,6 +150,13 @@ enum Stuck {
     Stuck.blocks()
   }
 
+  @Test func blocksInTheJobThatMadeTheClock() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    Stuck.blocks()
+    await clock.settle()
+  }
+
   @Test func spinsWithAClock() async {
     guard Stuck.isAsked else { return }
     let clock = TestClock()
@@ -407,6 +414,7 @@ final class StuckSetUpXCTests: XCTestCase {
     ("losesContinuation", "awaits a continuation"), ("waitsInACircle", "A circle: task #"),
     ("yields", "gave up at"), ("blocks", "Stuck.blocks()"),
     ("blocksWithAClock", "StuckExamples.blocksWithAClock()"),
+    ("blocksInTheJobThatMadeTheClock", "StuckExamples.blocksInTheJobThatMadeTheClock()"),
     ("spinsWithAClock", "has held its thread"), ("forgetsAClock", "no task advances it"),
     ("losesContinuationWithAClock", "a wake-up that was lost"),
     ("losesContinuationAfterACancelledSleep", "a wake-up that was lost"),

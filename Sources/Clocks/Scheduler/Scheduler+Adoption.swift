@@ -216,7 +216,12 @@ extension Scheduler {
     if let context = ThreadContext.current {
       context.pointee.ownersAwaitingEnd.append(self)
       let isOnMain = RuntimeHooks.isOnMainQueue
-      change { $0.idleness.externallyStartedJobsBegan(isOnMain: isOnMain) }
+      change { state in
+        state.idleness.externallyStartedJobsBegan(isOnMain: isOnMain)
+        guard state.activity.running == nil else { return }
+        state.activity.externallyStartedJobBegan(of: context.pointee.taskID)
+        threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
+      }
     } else if RuntimeHooks.isOnMainQueue {
       // The job began before the hooks were installed. It ends before the main thread runs its next job.
       change { $0.idleness.externallyStartedJobsBegan(isOnMain: true) }

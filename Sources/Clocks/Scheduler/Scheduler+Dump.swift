@@ -49,7 +49,7 @@ extension Scheduler {
         }
       }
       return (
-        entries, state.activity.running?.task, state.virtualClocks.map(\.sleepTexts),
+        entries, state.taskOfMarkedThread, state.virtualClocks.map(\.sleepTexts),
         state.idleness.dispatchedBlocks.all
       )
     }
@@ -129,6 +129,12 @@ extension Scheduler {
 }
 
 extension SchedulerState {
+  /// The task whose job runs on the thread of `Scheduler.threadMark`; 0 for an actor drain; `nil` if no job runs there.
+  fileprivate var taskOfMarkedThread: UInt64? {
+    if let running = activity.running { return running.task }
+    return activity.externallyStartedTask == 0 ? nil : activity.externallyStartedTask
+  }
+
   /// The tasks of the test that are in memory as long as the lock is held: they sleep, are ready, run
   /// the scope's body, or have made a clock.
   ///

@@ -31,7 +31,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =
     Environment.usesFastWay && RuntimeFunctions.haveHandlers
   let isProcessWide: Bool
-  /// An address on the stack of the thread that acts, or acted last: the frames of jobs are below it.
+  /// An address on the stack of the thread that acts, or acted last, or that runs an externally started job: the frames
+  /// of jobs are below it.
   let threadMark = Atomic<UInt>(0)
 
   /// Whether the test has stated an invariant in the scope, and the scope has not ended.

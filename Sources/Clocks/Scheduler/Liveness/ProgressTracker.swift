@@ -5,6 +5,8 @@ struct ProgressTracker {
   /// Counts begun jobs and ended externally started jobs: while this count stays the same, nothing happens.
   private(set) var count: UInt64 = 0
   private(set) var running: (number: UInt64, task: UInt64)?
+  /// The task of the externally started job that began last; 0 if it is not known.
+  private(set) var externallyStartedTask: UInt64 = 0
   /// The total time for which the scheduler waited for a thread.
   private(set) var nanosecondsWithoutThread: UInt64 = 0
   /// A job that runs while other jobs wait for it.
@@ -27,13 +29,18 @@ struct ProgressTracker {
   @_transparent
   mutating func jobHasEnded() { running = nil }
 
-  mutating func externallyStartedJobEnded() { count &+= 1 }
+  mutating func externallyStartedJobBegan(of task: UInt64) { externallyStartedTask = task }
+
+  mutating func externallyStartedJobEnded() {
+    count &+= 1
+    externallyStartedTask = 0
+  }
 
   mutating func waitedForThread(nanoseconds: UInt64) { nanosecondsWithoutThread &+= nanoseconds }
 
-  /// Returns the running job. An externally started job has no known task and gets a number from `count`.
+  /// Returns the running job. An externally started job gets a number from `count`.
   func running(_ idleness: borrowing Idleness) -> (number: UInt64, task: UInt64)? {
-    running ?? (idleness.externallyStartedJobs > 0 ? (.max - count, 0) : nil)
+    running ?? (idleness.externallyStartedJobs > 0 ? (.max - count, externallyStartedTask) : nil)
   }
 
   func isRunning(_ number: UInt64, _ idleness: borrowing Idleness) -> Bool {
