@@ -39,20 +39,10 @@ enum RuntimeHooks {
     switch executor {
     case .pool: JobRuns.runKnown(job, on: genericExecutor)
     case .main:
-      if TaskOwnership.shared.isAnyExplored { return runExplored(job) }
-      JobRuns.runKnown(job, on: MainActor.sharedUnownedExecutor)
+      let executor = MainActor.sharedUnownedExecutor
+      if TaskOwnership.shared.isAnyExplored { return JobRuns.runExplored(job, on: executor) }
+      JobRuns.runKnown(job, on: executor)
     }
-  }
-
-  /// Runs a job of the main actor while a test in this process is explored.
-  @inline(never)
-  private static func runExplored(_ job: UnownedJob) {
-    #if os(Linux) && canImport(Glibc)
-      if JobRuns.areSeen {
-        return JobRuns.runExplored(job, on: MainActor.sharedUnownedExecutor)
-      }
-    #endif
-    JobRuns.runKnown(job, on: MainActor.sharedUnownedExecutor)
   }
 
   /// The runtime's value for "no particular executor".

@@ -100,6 +100,22 @@ enum JobRuns {
     job.runSynchronously(on: executor)
   }
 
+  /// Runs a job on a serial executor while a test in this process is explored.
+  ///
+  /// Hops of a task are seen because it prefers `Hops.executor`. The runtime compares the preference with the executor
+  /// of the running job. Without `Hops.executor`, it would take each further switch to the serial executor for a hop,
+  /// and jobs that were enqueued later could run first. For a task with another preference, nothing changes: both
+  /// values differ from it.
+  @inline(never)
+  static func runExplored(_ job: UnownedJob, on executor: UnownedSerialExecutor) {
+    #if os(Linux) && canImport(Glibc)
+      if areSeen, taskID(of: job) != 0, TaskStatus(of: job).hasPreference {
+        return runJobOnBoth.original(job, executor, Hops.executor.asUnownedTaskExecutor())
+      }
+    #endif
+    runKnown(job, on: executor)
+  }
+
   /// Runs a job that a scheduler has not started, on behalf of the owner of the job's task.
   ///
   /// - Parameters:
@@ -264,22 +280,9 @@ enum JobRuns {
       return entries
     }
 
-    /// Runs a job on a serial executor while a test in this process is explored. Requires `areSeen`.
-    ///
-    /// Hops of a task are seen because it prefers `Hops.executor`. The runtime compares the preference with the executor
-    /// of the running job. Without `Hops.executor`, it would take each further switch to the serial executor for a hop,
-    /// and jobs that were enqueued later could run first. For a task with another preference, nothing changes: both
-    /// values differ from it.
-    static func runExplored(_ job: UnownedJob, on executor: UnownedSerialExecutor) {
-      guard taskID(of: job) != 0, TaskStatus(of: job).hasPreference else {
-        return runKnown(job, on: executor)
-      }
-      runJobOnBoth.original(job, executor, Hops.executor.asUnownedTaskExecutor())
-    }
-
     private static let runJob: Interposed<RunJob> = Interposed("swift_job_run") { job, executor in
       run(job, on: CustomExecutor(executor)) {
-        if areSeen, TaskOwnership.shared.isAnyExplored {
+        if TaskOwnership.shared.isAnyExplored {
           runExplored(job, on: executor)
         } else {
           runKnown(job, on: executor)
