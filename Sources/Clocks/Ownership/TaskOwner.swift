@@ -79,8 +79,8 @@ class TaskOwner: @unchecked Sendable {
   }
 
   #if !canImport(CRT) && !canImport(WASILibc)
-    /// Returns the virtual reading of a system clock, for `Date` if `isDate`; `nil` if the owner's time is real.
-    func reading(of clock: clockid_t, isDate: Bool) -> timespec? { nil }
+    /// Returns the virtual reading of a system clock; `nil` if the owner's time is real, or for `CLOCK_REALTIME` its date.
+    func reading(of clock: clockid_t) -> timespec? { nil }
   #endif
 
   /// Called before code of the test reads a clock. In a suite that was written for real time, some time passes.

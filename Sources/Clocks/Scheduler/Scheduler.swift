@@ -158,8 +158,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
         let number = change({ $0.order.chooser?.draw(for: task, isNumber: bytes.count == 8) })
       else { return false }
       withUnsafeBytes(of: number) {
-        UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
-          .copyBytes(from: $0.prefix(bytes.count - start))
+        bytes[start...].copyBytes(from: $0.prefix(bytes.count - start))
       }
     }
     return true
@@ -172,7 +171,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func enqueue(_ job: DelayedJob) { sleepVirtually(job) }
 
   #if !canImport(CRT) && !canImport(WASILibc)
-    override func reading(of clock: clockid_t, isDate: Bool) -> timespec? {
+    override func reading(of clock: clockid_t) -> timespec? {
+      let isDate = clock == CLOCK_REALTIME
       guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
       let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
       return scope.start.reading(of: clock, after: isDate ? saturatingSum(now, dateOffset) : now)

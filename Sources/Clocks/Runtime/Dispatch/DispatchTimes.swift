@@ -32,7 +32,7 @@
     /// Replaces `dispatch_walltime`.
     static func wallTime(_ base: UnsafePointer<timespec>?, _ delta: Int64) -> UInt64 {
       guard base == nil, let owner = virtualOwner,
-        var date = owner.reading(of: CLOCK_REALTIME, isDate: true)
+        var date = owner.reading(of: CLOCK_REALTIME)
       else { return dispatch_walltime(base, delta) }
       date.tv_sec = min(date.tv_sec, latest)
       return dispatch_walltime(&date, delta)
@@ -48,7 +48,7 @@
       let isDate = !isUptime && instant >> 62 & 1 == 1
       let value = isUptime ? instant : isDate ? 0 &- instant : instant & ~(1 << 63)
       let clock = isUptime ? CLOCK_MONOTONIC : isDate ? CLOCK_REALTIME : CLOCK_BOOTTIME
-      let present = read(clock, of: owner, isDate: isDate)
+      let present = read(clock, of: owner)
       return value > present ? .nanoseconds(Int64(clamping: value - present)) : .zero
     }
 
@@ -60,10 +60,8 @@
       return delay > .zero ? dispatch_time(now, delay.wholeNanoseconds) : now
     }
 
-    static func read(
-      _ clock: clockid_t, of owner: TaskOwner? = nil, isDate: Bool = false
-    ) -> UInt64 {
-      let reading = owner?.reading(of: clock, isDate: isDate) ?? timespec(readingOf: clock)
+    static func read(_ clock: clockid_t, of owner: TaskOwner? = nil) -> UInt64 {
+      let reading = owner?.reading(of: clock) ?? timespec(readingOf: clock)
       // Dispatch treats instants that are more than 146 years away as its distant future.
       guard reading.tv_sec < latest else { return UInt64(latest) * 1_000_000_000 }
       return UInt64(max(0, reading.nanoseconds))

@@ -55,8 +55,8 @@ package enum RuntimeClocks {
   private static let redirected: (clocks: Bool, dates: Bool) = {
     #if os(Linux) && canImport(Glibc)
       (
-        CallTables.redirect([readRuntimeClock.entry], in: .library("libswift_Concurrency.so")),
-        CallTables.redirect([readDate.entry], in: .library("libFoundationEssentials.so"))
+        CallTables.redirect([readClock.entry], in: .library("libswift_Concurrency.so")),
+        CallTables.redirect([readClock.entry], in: .library("libFoundationEssentials.so"))
       )
     #else
       (false, false)
@@ -76,7 +76,7 @@ package enum RuntimeClocks {
     static func redirectProgram() {
       guard LoadedImage.ofThisModule?.base != LoadedImage.all.first?.base else { return }
       _ = CallTables.redirectEach(
-        [readDate.entry, readTimeOfDay.entry, readSeconds.entry], in: .program)
+        [readClock.entry, readTimeOfDay.entry, readSeconds.entry], in: .program)
       isProgramVirtual = true
     }
 
@@ -98,31 +98,27 @@ package enum RuntimeClocks {
 
     private static var date: timespec {
       var date = timespec()
-      _ = read(CLOCK_REALTIME, isDate: true, into: &date)
+      _ = read(CLOCK_REALTIME, into: &date)
       return date
     }
 
     /// Whether the test bundle reads virtual time.
     nonisolated(unsafe) private(set) static var isProgramVirtual = false
 
-    private static let readRuntimeClock: Interposed<ReadClock> = Interposed("clock_gettime") {
-      read($0, isDate: false, into: $1)
-    }
-
     /// Foundation reads the date, and the uptime for `ProcessInfo`.
-    private static let readDate: Interposed<ReadClock> = Interposed("clock_gettime") {
-      read($0, isDate: $0 == CLOCK_REALTIME, into: $1)
+    private static let readClock: Interposed<ReadClock> = Interposed("clock_gettime") {
+      read($0, into: $1)
     }
 
     private static func read(
-      _ clock: clockid_t, isDate: Bool, into result: UnsafeMutablePointer<timespec>
+      _ clock: clockid_t, into result: UnsafeMutablePointer<timespec>
     ) -> CInt {
       guard let owner = ThreadContext.ownerOfJob, areVirtual(for: owner) else {
         // Does not call the original, because `NondeterminismHooks` may redirect this call, to report it.
         return clock_gettime(clock, result)
       }
       owner.timePassesWithReading()
-      guard let reading = owner.reading(of: clock, isDate: isDate) else {
+      guard let reading = owner.reading(of: clock) else {
         return clock_gettime(clock, result)
       }
       result.pointee = reading
@@ -208,7 +204,7 @@ package enum RuntimeClocks {
     /// The virtual date of the current thread; `nil` if the thread reads the real date.
     private static var virtualDate: timespec? {
       if TaskOwnership.shared.isEmpty { return nil }
-      return ThreadContext.ownerOfJob?.reading(of: CLOCK_REALTIME, isDate: true)
+      return ThreadContext.ownerOfJob?.reading(of: CLOCK_REALTIME)
     }
   }
 #endif

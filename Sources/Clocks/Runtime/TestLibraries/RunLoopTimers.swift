@@ -26,7 +26,7 @@ import Synchronization
     /// The present of the monotonic clock for a thread of an owner, in nanoseconds.
     private static func present(of owner: any PausableOwner) -> UInt64? {
       guard let context = ThreadContext.current,
-        let reading = owner.reading(of: CLOCK_MONOTONIC, isDate: false)
+        let reading = owner.reading(of: CLOCK_MONOTONIC)
       else { return nil }
       let now = UInt64(max(0, reading.nanoseconds)) &+ context.pointee.runLoops.nanoseconds
       return context.pointee.waits?.present(now) ?? now

@@ -188,7 +188,7 @@ import ClocksSupport
 
     /// The present of `uptime` in virtual time; `nil` if the owner's time is real.
     fileprivate static func seconds(of owner: TaskOwner) -> Double? {
-      owner.reading(of: CLOCK_MONOTONIC, isDate: false).map {
+      owner.reading(of: CLOCK_MONOTONIC).map {
         Double($0.tv_sec) + 1e-9 * Double($0.tv_nsec)
       }
     }
