@@ -18,28 +18,25 @@ import ClocksSupport
       ]
     }
 
-    nonisolated(unsafe) static let timerType = UnsafeRawPointer(
-      RuntimeSymbol.address(of: "_dispatch_source_type_timer"))
+    static var areTimersKnown: Bool { kinds.values.contains(.timer) }
 
     nonisolated(unsafe) private static let kinds: [UnsafeRawPointer: TestDispatchSource.Kind] = {
       let names: [(String, TestDispatchSource.Kind)] = [
         ("_dispatch_source_type_timer", .timer), ("_dispatch_source_type_data_add", .sum),
         ("_dispatch_source_type_data_or", .bits), ("_dispatch_source_type_data_replace", .value),
       ]
-      var kinds: [UnsafeRawPointer: TestDispatchSource.Kind] = [:]
-      for (name, kind) in names {
-        if let type = RuntimeSymbol.address(of: name) { kinds[UnsafeRawPointer(type)] = kind }
+      return names.reduce(into: [:]) { kinds, entry in
+        if let type = RuntimeSymbol.address(of: entry.0) { kinds[UnsafeRawPointer(type)] = entry.1 }
       }
-      return kinds
     }()
 
     private static let sourceCreate: Interposed<Create> = Interposed("dispatch_source_create") {
       type, handle, mask, queue in
       let source = sourceCreate.original(type, handle, mask, queue)
-      if type != timerType { OutsideWork.begins() }
+      let kind = kinds[type] ?? .other
+      if kind != .timer { OutsideWork.begins() }
       guard let source, let owner else { return source }
       if case .networking = ThreadContext.current?.pointee.purpose { return source }
-      let kind = kinds[type] ?? .other
       let known = TestDispatchSource(source, kind, on: queue, of: owner)
       DispatchSourceRegistry.add(known, for: source)
       if !known.isTimer {

@@ -33,7 +33,7 @@ enum DispatchCalls {
     #if os(Linux) && canImport(Glibc)
       areSeen =
         Environment.seesDispatch && HandedBlock.isReadable && DispatchTimes.areReadable
-        && timerType != nil && redirectAll(in: "libswiftDispatch.so")
+        && areTimersKnown && redirectAll(in: "libswiftDispatch.so")
     #endif
   }
 }
@@ -171,7 +171,7 @@ enum DispatchCalls {
       group, queue, block in
       guard let owner = owner(of: block) else { return groupNotify.original(group, queue, block) }
       let work = DispatchedBlock(block, on: queue, of: owner, isNotification: true)
-      Notifications.add(work, on: queue, to: group)
+      Notifications.add(work, to: group)
     }
 
     private static let groupLeave: Interposed<OfObject> = Interposed("dispatch_group_leave") {
@@ -184,7 +184,7 @@ enum DispatchCalls {
       item, queue, block in
       guard let owner = owner(of: block) else { return itemNotify.original(item, queue, block) }
       let work = DispatchedBlock(block, on: queue, of: owner, isNotification: true)
-      Notifications.add(work, on: queue, toItem: item) { itemNotify.original(item, queue, $0) }
+      Notifications.add(work, toItem: item) { itemNotify.original(item, queue, $0) }
     }
 
     private static let time: Interposed<@convention(c) (UInt64, Int64) -> UInt64> = Interposed(

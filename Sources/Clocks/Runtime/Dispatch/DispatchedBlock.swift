@@ -8,7 +8,7 @@ import ClocksSupport
   /// The block *counts* as soon as only its queue decides when it runs: until it has run, the test is not idle.
   final class DispatchedBlock: @unchecked Sendable {
     let owner: TaskOwner
-    private let queue: OpaquePointer
+    fileprivate let queue: OpaquePointer
     let blockQueue: BlockQueue
     private var block: HandedBlock.Block
     private let isBarrier: Bool
@@ -134,10 +134,10 @@ import ClocksSupport
       [OpaquePointer: [DispatchedBlock]] = [:]
 
     /// Submits a block when a group is empty.
-    static func add(_ work: DispatchedBlock, on queue: OpaquePointer, to group: OpaquePointer) {
+    static func add(_ work: DispatchedBlock, to group: OpaquePointer) {
       lock.withLock {
         waiting[group, default: []].append(work)
-        dispatch_group_notify_f(group, queue, work.retained) { DispatchedBlock.run($0) }
+        dispatch_group_notify_f(group, work.queue, work.retained) { DispatchedBlock.run($0) }
         countIfEmpty(group)
       }
     }
@@ -174,8 +174,7 @@ import ClocksSupport
     ///
     /// - Parameter notify: Calls `dispatch_block_notify`, which retains the block that it is given.
     static func add(
-      _ work: DispatchedBlock, on queue: OpaquePointer, toItem item: UnsafeRawPointer,
-      by notify: (UnsafeRawPointer) -> Void
+      _ work: DispatchedBlock, toItem item: UnsafeRawPointer, by notify: (UnsafeRawPointer) -> Void
     ) {
       lock.withLock {
         if HandedBlock(item).hasRun {
