@@ -68,7 +68,7 @@ extension RuntimeHooks {
   /// - Parameter yielder: The task that the job resumes, as `TestCaseMembership.hasYielded` has noted; else 0.
   static func runElsewhere(_ job: UnownedJob, on executor: ExecutorKind, for yielder: UInt64 = 0) {
     guard PriorExecutors.areDispatch else {
-      if yielder != 0 { TestCaseMembership.forgetYield(of: yielder) }
+      if yielder != 0 { TestCaseMembership.yieldEnded(of: yielder) }
       if executor == .pool { return PriorExecutors.pool.enqueue(ExecutorJob(job)) }
       PriorExecutors.mainExecutor?.enqueue(ExecutorJob(job))
       return

@@ -140,7 +140,7 @@ enum TestCaseMembership {
   ///
   /// The job ends a `Task.yield` of the current task, or is an actor drain that may resume the task.
   ///
-  /// - Parameter yielder: Set to the task if that was noted. Then `yieldEnded` or `forgetYield` must follow.
+  /// - Parameter yielder: Set to the task if that was noted. Then `yieldEnded` must follow.
   static func hasYielded(_ yielder: inout UInt64) -> TaskOwner? {
     guard let task = UnownedTask.currentID else { return nil }
     return lock.withLock {
@@ -152,22 +152,15 @@ enum TestCaseMembership {
     }
   }
 
-  /// Forgets what `hasYielded` has noted, because the job's end will not be seen.
-  static func forgetYield(of task: UInt64) { lock.withLock { endYield(of: task) } }
-
-  /// Notes that a job has run that `hasYielded` has noted.
+  /// Notes that a job has run that `hasYielded` has noted, or that its end will not be seen.
   static func yieldEnded(of task: UInt64) {
     let owner = lock.withLock {
-      endYield(of: task)
+      if let member = members.address(of: task), member.pointee.yields > 0 {
+        member.pointee.yields -= 1
+      }
       return TaskOwnership.shared.knownOwner(of: task)
     }
     owner?.externalJobEnded(task)
-  }
-
-  private static func endYield(of task: UInt64) {
-    if let member = members.address(of: task), member.pointee.yields > 0 {
-      member.pointee.yields -= 1
-    }
   }
 
   /// The owner that has adopted a task since its job was handed to a thread as unowned.
