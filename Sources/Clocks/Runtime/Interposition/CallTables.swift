@@ -59,7 +59,7 @@ package enum RuntimeSymbol {
       }
     }
 
-    /// Redirects calls. Returns whether one image calls all the functions: the first, or for `users` this module's.
+    /// Redirects calls. Returns whether one image calls all the functions: this module's, or else the first.
     ///
     /// Changes nothing if a function does not exist in this process. O(relocations of the images).
     @discardableResult
@@ -82,11 +82,8 @@ package enum RuntimeSymbol {
             }
         }
       }
-      let judged =
-        if case .users = callers {
-          images.firstIndex { $0.base == LoadedImage.ofThisModule?.base }
-        } else { images.indices.first }
-      return judged.map { results[$0] } ?? []
+      let ofThisModule = images.firstIndex { $0.base == LoadedImage.ofThisModule?.base }
+      return (ofThisModule ?? images.indices.first).map { results[$0] } ?? []
     }
 
     /// Returns whether a library is loaded and calls all the functions.
