@@ -50,15 +50,14 @@ struct StatusProbe: Sendable {
   #if os(Linux) && _pointerBitWidth(_64)
     private mutating func compare(with plain: UnownedJob) {
       let name = "a task of the layout probe"
-      nonisolated(unsafe) var made: Task<Void, Never>?
       // The preferred executor passes the task's jobs to `jobEnqueued`, even if no hooks are installed.
-      let captured = ThreadContext.capturingNextJob {
-        made = Task.detached(name: name, executorPreference: Hops.executor) {
+      let (made, captured) = PlantedTasks.make {
+        Task.detached(name: name, executorPreference: Hops.executor) {
           async let child: Void = Self.runChild()
           await child
         }
       }
-      guard let made, let task = captured else { return }
+      guard let task = captured else { return }
       readsPreferences =
         TaskStatus(of: task).has(TaskABI.Status.hasPreference) && !Self.detachedTaskHasPreference()
       readsNames =
@@ -107,11 +106,10 @@ struct StatusProbe: Sendable {
 
     /// Returns the function in which a task resumes after its first suspension, which another job ends.
     private static func resumeFunction(of body: @escaping @Sendable () async -> Void) -> UInt? {
-      nonisolated(unsafe) var made: Task<Void, Never>?
-      let captured = ThreadContext.capturingNextJob {
-        made = Task.detached(executorPreference: Hops.executor, operation: body)
+      let (made, captured) = PlantedTasks.make {
+        Task.detached(executorPreference: Hops.executor, operation: body)
       }
-      guard let made, let task = captured,
+      guard let task = captured,
         let end = ThreadContext.capturingNextJob({ RuntimeHooks.run(task, on: .pool) }),
         !TaskStatus(of: task).isOver
       else { return nil }
@@ -125,7 +123,7 @@ struct StatusProbe: Sendable {
     /// in it.
     private static func detachedTaskHasPreference() -> Bool {
       // Without hooks, the task starts on another thread, and the job is `nil`.
-      let (task, job) = PlantedTasks.make {}
+      let (task, job) = PlantedTasks.make { Task.detached {} }
       let isSet = withExtendedLifetime(task) {
         TaskStatus(of: unsafeBitCast(task, to: UnownedJob.self)).has(TaskABI.Status.hasPreference)
       }
@@ -237,9 +235,11 @@ private struct PlantedTasks {
   /// `nil` where tasks do not pass through the hooks.
   init?() {
     nonisolated(unsafe) var continuation: UnsafeContinuation<Void, Never>?
-    let awaiting = Self.make { await withUnsafeContinuation { continuation = $0 } }
-    let awaitingTask = Self.make { await awaiting.task.value }
-    let awaitingGroup = Self.make { await withTaskGroup(of: Void.self) { $0.addTask {} } }
+    let awaiting = Self.make { .detached { await withUnsafeContinuation { continuation = $0 } } }
+    let awaitingTask = Self.make { .detached { await awaiting.task.value } }
+    let awaitingGroup = Self.make {
+      .detached { await withTaskGroup(of: Void.self) { $0.addTask {} } }
+    }
     for made in [awaiting, awaitingTask] { made.job.map(ThreadContext.runToEnd) }
     guard let group = awaitingGroup.job,
       let child = ThreadContext.capturingNextJob({ RuntimeHooks.run(group, on: .pool) })
@@ -253,12 +253,12 @@ private struct PlantedTasks {
     ThreadContext.capturingNextJob { continuation?.resume() }.map(ThreadContext.runToEnd)
   }
 
-  /// Makes a task; the job is `nil` if it was not captured.
+  /// Returns the task that `create` makes; the job is `nil` if it was not captured.
   static func make(
-    _ body: @escaping @Sendable () async -> Void
+    _ create: () -> Task<Void, Never>
   ) -> (task: Task<Void, Never>, job: UnownedJob?) {
-    nonisolated(unsafe) var task: Task<Void, Never>?
-    let job = ThreadContext.capturingNextJob { task = Task.detached(operation: body) }
+    var task: Task<Void, Never>?
+    let job = ThreadContext.capturingNextJob { task = create() }
     return (task!, job)
   }
 }
