@@ -29,12 +29,10 @@ enum RealSleeps {
     /// Whether the sleep may wake up a test of `other`: as far as is known, it does not belong to another test.
     func mayWake(_ other: TaskOwner) -> Bool {
       guard task != 0 else { return owner == nil || owner == ObjectIdentifier(other) }
-      let isOfEarlierTest = task <= XCTestFailures.newestTaskAtStart ?? 0
-      guard let owner = TaskOwnership.shared.owner(of: task) else {
-        return !isOfEarlierTest && !TestCaseMembership.isMember(task)
-      }
       // The process-wide owner owns tasks of earlier tests, too.
-      return owner === other && !isOfEarlierTest
+      guard task > XCTestFailures.newestTaskAtStart ?? 0 else { return false }
+      let owner = TaskOwnership.shared.owner(of: task)
+      return owner == nil ? !TestCaseMembership.isMember(task) : owner === other
     }
   }
 
@@ -78,10 +76,9 @@ enum RealSleeps {
   /// The owner's tasks that sleep, for example `task #12 for 0.9 seconds more`, in the order of their creation. O(sleeps).
   static func lines(of owner: TaskOwner) -> [String] {
     let now = RealTime(in: .zero)
-    // The process-wide owner owns tasks of earlier tests, too.
-    let first = XCTestFailures.newestTaskAtStart ?? 0
     let tasks = lock.withLock { sleeps }.filter {
-      $0.task > first && TaskOwnership.shared.owner(of: $0.task) === owner && $0.isUnderWay(at: now)
+      $0.task != 0 && TaskOwnership.shared.owner(of: $0.task) === owner && $0.mayWake(owner)
+        && $0.isUnderWay(at: now)
     }
     return tasks.sorted { $0.task < $1.task }.compactMap { sleep in
       guard let left = sleep.end.nanosecondsLeft, left > 0 else { return nil }
