@@ -37,7 +37,7 @@ import Testing
     let images = LoadedImage.all
     #expect(images.count > 5)
     let runtime = try #require(LoadedImage.all(named: "libswift_Concurrency").first)
-    #expect(runtime.path.hasSuffix(runtime.name))
+    #expect(runtime.path.hasSuffix(runtime.place))
     #expect(runtime.writableData.map(\.count).reduce(0, +) > 0)
   }
 

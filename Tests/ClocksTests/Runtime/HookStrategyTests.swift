@@ -108,8 +108,8 @@ import Testing
       }
       let readOnly = LoadedImage.all.filter { !$0.readOnlyData.isEmpty }
       #expect(readOnly.contains { $0.path.isEmpty })
-      #expect(readOnly.contains { $0.name.hasPrefix("libswift_Concurrency") })
-      #expect(readOnly.contains { $0.name.hasPrefix("libFoundation") })
+      #expect(readOnly.contains { $0.isNamed("libswift_Concurrency") })
+      #expect(readOnly.contains { $0.isNamed("libFoundation") })
       for image in readOnly {
         for page in image.readOnlyData {
           #expect(!writable.contains { $0.overlaps(page) }, "\(image.path)")

@@ -10,7 +10,8 @@ struct LoadedImage {
   /// The path as the dynamic linker knows it; empty for the program on Linux.
   var path: String { pathInMemory.map { String(cString: $0) } ?? "" }
 
-  var name: Substring { path.split(separator: "/").last ?? "" }
+  /// The image, in words.
+  var place: String { path.split(separator: "/").last.map(String.init) ?? "the program" }
 
   /// Whether the file name begins with `beginning`. Makes no string: each test process asks some hundred times at load.
   func isNamed(_ beginning: StaticString) -> Bool {

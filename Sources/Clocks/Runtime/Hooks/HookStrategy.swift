@@ -186,23 +186,19 @@ enum OtherCopy {
   }
 
   /// The image that contains the other copy, in words; `nil` if no other copy has the hooks.
-  static var place: String? { image.map(place) }
-
-  private static func place(of image: LoadedImage) -> String {
-    image.path.isEmpty ? "the program" : String(image.name)
-  }
+  static var place: String? { image?.place }
 
   /// Returns whether another copy has the hooks, and keeps them. Warns if this copy takes them.
   static func keepsHooks(_ isAtLoad: Bool) -> Bool {
     guard let image else { return false }
     guard isAtLoad, LoadedImage.ofThisModule?.path.isEmpty == true else { return true }
-    let text = text(have: "the program", other: place(of: image))
+    let text = text(have: "the program", other: image.place)
     Terminal.writeLine("warning: \(text)")
     return false
   }
 
   static func failure(_ place: String) -> String {
-    text(have: place, other: LoadedImage.ofThisModule.map(Self.place) ?? "another image")
+    text(have: place, other: LoadedImage.ofThisModule?.place ?? "another image")
   }
 
   private static func text(have owner: String, other: String) -> String {
