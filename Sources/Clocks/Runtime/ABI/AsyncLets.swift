@@ -24,9 +24,8 @@ extension TaskStatus {
     awaitedBy task: UnownedJob, isHeldBack: (UInt64) -> Bool = { _ in false }
   ) -> Bool {
     let memory = unsafeBitCast(task, to: UnsafeRawPointer.self)
-    let before = memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self)
-    let active = TaskABI.Status.isRunning | TaskABI.Status.isEnqueued | TaskABI.Status.isOver
-    guard before & TaskABI.Status.hasDependency != 0, before & active == 0,
+    let before = TaskStatus(of: task)
+    guard before.has(TaskABI.Status.hasDependency), !before.isActive, !before.isOver,
       let record = memory.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
     else { return false }
     let kind = record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self)
@@ -34,8 +33,7 @@ extension TaskStatus {
     atomicMemoryFence(ordering: .acquiring)
     // If the status has changed, another thread has resumed the task, whose job is about to reach
     // the hooks.
-    guard
-      memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self) == before,
+    guard TaskStatus(of: task).flags == before.flags,
       record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self) == kind
     else { return true }
     guard kind == TaskABI.Record.Dependency.task, let awaited, isAsyncLet(awaited)
@@ -45,7 +43,7 @@ extension TaskStatus {
     // A thread that resumes the task externally does not wait for the lock. It may have freed the `async let`, so its
     // status counts only if the task is still suspended.
     atomicMemoryFence(ordering: .acquiring)
-    return memory.load(fromByteOffset: TaskABI.Task.status, as: UInt32.self) != before
+    return TaskStatus(of: task).flags != before.flags
   }
 
   /// Returns whether an `async let` of a suspended task, or one nested in such an `async let`, is about to run.
@@ -60,9 +58,9 @@ extension TaskStatus {
         let child = MemoryCopy(ofTask: record[TaskABI.Record.content]),
         child.half(TaskABI.Job.flags) & TaskABI.JobFlags.isAsyncLet != 0
       else { return false }
-      let status = child.half(TaskABI.Task.status)
-      if status & TaskABI.Status.isOver != 0 { return false }
-      if status & (TaskABI.Status.isRunning | TaskABI.Status.isEnqueued) != 0
+      let status = TaskStatus(flags: child.half(TaskABI.Task.status))
+      if status.isOver { return false }
+      if status.isActive
         || (yieldFunction != 0 && child[TaskABI.Job.resumeFunction] == yieldFunction)
       {
         return !isHeldBack(child.taskID)
