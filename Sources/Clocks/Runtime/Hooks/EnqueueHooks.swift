@@ -118,16 +118,10 @@ extension RuntimeHooks {
   /// Returns a task's owner if the owner's time is virtual. The task is current, or its job is about to be delayed.
   static func virtualOwner(of task: UnownedTask) -> TaskOwner? {
     guard !TaskOwnership.shared.isEmpty else { return nil }
-    let (context, id) = (ThreadContext.current, task.id)
-    var owner: TaskOwner?
-    if let context, context.pointee.taskID == id {
-      owner = context.pointee.owner
-    } else {
-      owner = ThreadContext.owner(on: context)
-      if !task.isCurrent {
-        CreationsOnActors.awaitEnd(of: id)
-        owner = TaskOwnership.shared.owner(ofReadyJob: id, on: owner).owner
-      }
+    var owner = ThreadContext.runningOwner
+    if !task.isCurrent {
+      CreationsOnActors.awaitEnd(of: task.id)
+      owner = TaskOwnership.shared.owner(ofReadyJob: task.id, on: owner).owner
     }
     return owner?.isVirtual == true ? owner : nil
   }
