@@ -157,9 +157,7 @@ enum JobHook {
   fileprivate static func remember(_ hook: UInt) { known.store(hook, ordering: .releasing) }
 
   /// Whether the hook has changed since the last self-test.
-  fileprivate static var hasChanged: Bool {
-    slot.map { $0.pointee != known.load(ordering: .acquiring) } ?? false
-  }
+  fileprivate static var hasChanged: Bool { now != known.load(ordering: .acquiring) }
 }
 
 /// Another copy of this module in the process, as when a dynamic library and the test bundle have both linked it.

@@ -18,10 +18,7 @@ import Synchronization
     // MARK: - The monotonic clock
 
     /// The owner whose virtual time the current thread reads; `nil` if it reads real time.
-    private static var owner: (any PausableOwner)? {
-      ThreadContext.current?.pointee.isInJob == true
-        ? ThreadContext.runningOwner?.pausingAll : nil
-    }
+    private static var owner: (any PausableOwner)? { ThreadContext.ownerOfJob?.pausingAll }
 
     /// The present of the monotonic clock for a thread of an owner, in nanoseconds.
     private static func present(of owner: any PausableOwner) -> UInt64? {

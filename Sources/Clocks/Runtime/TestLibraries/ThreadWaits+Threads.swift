@@ -14,12 +14,12 @@ extension ThreadWaits {
     var context = ThreadContext(purpose: .threadOfOwner)
     context.run { _ in
       start {
-        var context = ThreadContext(owner: owner, isInJob: true)
-        context.waits = ThreadWaits(owner, .thread)
+        let waits = ThreadWaits(owner, .thread)
+        var context = ThreadContext(owner: owner, isInJob: true, waits: waits)
         OutsideWork.ends()
         OutsideWork.setOutside(false)
         context.run { _ in body() }
-        context.waits?.jobEnds()
+        waits.jobEnds()
         OutsideWork.begins()
         owner.externallyStartedJobEnded(on: nil)
       }
