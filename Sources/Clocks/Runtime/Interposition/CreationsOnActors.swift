@@ -11,7 +11,9 @@ enum CreationsOnActors {
   private static let lock = Lock(.leaf)
   @exclusivity(unchecked) nonisolated(unsafe) private static var creations:
     [(number: UInt64, thread: Int32)] = []
+  { didSet { count.store(creations.count, ordering: .sequentiallyConsistent) } }
   @exclusivity(unchecked) nonisolated(unsafe) private static var newest: UInt64 = 0
+  /// The number of creations, which is read without the lock.
   private static let count = Atomic(0)
 
   /// Runs the creation of a task and its registration.
@@ -20,15 +22,9 @@ enum CreationsOnActors {
     let number = lock.withLock {
       newest += 1
       creations.append((newest, thread))
-      count.store(creations.count, ordering: .sequentiallyConsistent)
       return newest
     }
-    defer {
-      lock.withLock {
-        creations.removeAll { $0.number == number }
-        count.store(creations.count, ordering: .sequentiallyConsistent)
-      }
-    }
+    defer { lock.withLock { creations.removeAll { $0.number == number } } }
     return make()
   }
 
