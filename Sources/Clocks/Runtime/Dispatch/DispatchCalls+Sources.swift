@@ -64,7 +64,7 @@ import ClocksSupport
         DispatchSourceRegistry.remove(source)?.wasReleased()
         return setHandler.original(source, block)
       }
-      known.setHandler(block) { setHandler.original(source, $0) }
+      known.setHandler(block, for: \.event) { setHandler.original(source, $0) }
     }
 
     private static let setRegistrationHandler: Interposed<SetHandler> = Interposed(
@@ -82,7 +82,7 @@ import ClocksSupport
       guard let known = DispatchSourceRegistry.find(source) else {
         return setCancelHandler.original(source, block)
       }
-      known.setCancelHandler(block) { setCancelHandler.original(source, $0) }
+      known.setHandler(block, for: \.cancellation) { setCancelHandler.original(source, $0) }
     }
 
     private static let mergeData: Interposed<@convention(c) (OpaquePointer, UInt) -> Void> =

@@ -29,8 +29,6 @@ import ClocksSupport
     private var isActive = false
     private var suspensions = 0
     private var isOver = false
-    private var hasHandler = false
-    private var hasCancelHandler = false
 
     /// The next instant, in Dispatch's time, at which the timer fires; `nil` if virtual time does not fire it.
     private var next: UInt64?
@@ -44,20 +42,21 @@ import ClocksSupport
     private var newest: UInt64 = 0
 
     /// What a handler has to do. It counts while the source is active and not suspended.
-    private struct Work {
-      var isDue = false
+    struct Work {
+      fileprivate var hasHandler = false
+      fileprivate var isDue = false
       /// The owner's number for the work; 0 while it does not count.
-      var number: UInt64 = 0
+      fileprivate var number: UInt64 = 0
     }
 
-    private var event = Work()
+    var event = Work()
     /// How often the timer has fired, in virtual time, since its handler began; and before that.
     private var firings: (new: UInt, handled: UInt) = (0, 0)
     /// The data of the program that the handler has not had yet, as far as is known.
     private var unhandled: UInt = 0
     /// Due until the source is registered, because no event comes before. A timer fires without registration.
     private var registration: Work
-    private var cancellation = Work()
+    var cancellation = Work()
 
     init(
       _ source: OpaquePointer, _ kind: Kind, on queue: OpaquePointer?, of owner: TaskOwner
@@ -92,7 +91,7 @@ import ClocksSupport
     /// Dispatch calls no handler for zero. A zero that replaces other data takes back a call that has not begun.
     func willMerge(_ data: UInt) {
       lock.withLock {
-        guard !isOver, hasHandler else { return }
+        guard !isOver, event.hasHandler else { return }
         if data == 0 {
           guard kind == .value else { return }
           unhandled = 0
@@ -133,7 +132,7 @@ import ClocksSupport
     func cancel() {
       lock.withLock {
         guard !isOver else { return }
-        cancellation.isDue = hasCancelHandler
+        cancellation.isDue = cancellation.hasHandler
         if isActive, suspensions == 0 { count(&cancellation) }
         end()
       }
@@ -240,7 +239,7 @@ import ClocksSupport
         // A later number would stand for a date.
         return next <= UInt64(Int64.max) ? next : nil
       }
-      if hasHandler {
+      if event.hasHandler {
         event.isDue = true
         count(&event)
         dispatch_source_set_timer(source, DispatchTimes.now, DispatchTimes.never, 0)
@@ -258,14 +257,16 @@ import ClocksSupport
 
     /// Sets a handler of the source, or none, by calling a function of Dispatch.
     typealias Setter = (UnsafeRawPointer?) -> Void
+    /// `event`, `registration` or `cancellation`.
+    typealias Handler = ReferenceWritableKeyPath<TestDispatchSource, Work>
 
-    func setHandler(_ block: UnsafeRawPointer?, by set: Setter) {
+    func setHandler(_ block: UnsafeRawPointer?, for work: Handler, by set: Setter) {
       lock.withLock {
-        hasHandler = block != nil
-        // Without a handler, nothing would end the count of an event that is due.
-        if !hasHandler { forget(&event) }
+        self[keyPath: work].hasHandler = block != nil
+        // Without a handler, nothing would end the count of work that is due.
+        if block == nil { forget(&self[keyPath: work]) }
       }
-      replace(block, by: set, for: \.event)
+      replace(block, by: set, for: work)
     }
 
     /// Sets a registration handler that runs `block`, the test's own handler, if there is one.
@@ -275,25 +276,14 @@ import ClocksSupport
       HandedBlock.withBlock(nothing) { replace(block ?? $0, by: set, for: \.registration) }
     }
 
-    func setCancelHandler(_ block: UnsafeRawPointer?, by set: Setter) {
-      lock.withLock {
-        hasCancelHandler = block != nil
-        if !hasCancelHandler { forget(&cancellation) }
-      }
-      replace(block, by: set, for: \.cancellation)
-    }
-
     /// Sets a block that runs another block on behalf of the test, and counts like a dispatched block.
-    private func replace(
-      _ block: UnsafeRawPointer?, by set: Setter,
-      for work: ReferenceWritableKeyPath<TestDispatchSource, Work>
-    ) {
+    private func replace(_ block: UnsafeRawPointer?, by set: Setter, for work: Handler) {
       guard let block else { return set(nil) }
       let body = HandedBlock(block).retained
       let replacement = { [self] in
         let number = lock.withLock {
           let number = self[keyPath: work].number
-          self[keyPath: work] = Work()
+          self[keyPath: work] = Work(hasHandler: self[keyPath: work].hasHandler)
           if work == \.event { eventBegins() }
           return number != 0 ? number : owner.workBegan(on: queue)
         }
