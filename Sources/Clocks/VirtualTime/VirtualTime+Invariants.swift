@@ -68,7 +68,7 @@ extension VirtualTime {
     scheduler.state(
       .always, name,
       actor is MainActor
-        ? .onMain { MainActor.assumeIsolated { withoutIsolation(condition)(actor) } }
+        ? .onMain { actor.assumeIsolated { condition($0) } }
         : .onActor(ActorCondition(actor, condition)),
       at: site)
   }
@@ -104,13 +104,4 @@ extension VirtualTime {
     }
     scheduler.state(.eventually(within: steps), name, .anywhere(condition), at: site)
   }
-}
-
-/// Returns the condition as a function without isolation. The caller must be isolated to the actor.
-private func withoutIsolation<A: Actor>(
-  _ condition: @escaping @Sendable (isolated A) -> Bool
-) -> @Sendable (A) -> Bool {
-  // The standard library implements `assumeIsolated` with the same cast: the isolation of a parameter is no
-  // part of the calling convention.
-  unsafeBitCast(condition, to: (@Sendable (A) -> Bool).self)
 }
