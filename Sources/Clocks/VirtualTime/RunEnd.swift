@@ -8,15 +8,8 @@ package func withVirtualTimeUnlessStuck(
   _ options: ScopeOptions, at origin: CallSite, report: @escaping @Sendable (String) -> Void,
   operation: @escaping @Sendable (VirtualTime) async throws -> Void
 ) async throws {
-  let error = await VirtualTime(options, at: origin, record: report).runUnlessStuck { time in
-    do {
-      try await operation(time)
-    } catch {
-      time.noteError()
-      throw error
-    }
-  }
-  if let error { throw error }
+  let time = VirtualTime(options, at: origin, record: report)
+  if let error = await time.runUnlessStuck(operation) { throw error }
 }
 
 extension VirtualTime {
@@ -38,6 +31,8 @@ extension VirtualTime {
       do {
         try await operation(self)
       } catch {
+        // The exploration itself reports the failures of an explored scope.
+        if self.scheduler.scope?.options.isExplored == false { self.noteError() }
         end.note(error)
       }
       await end.stopIfLeft()
