@@ -23,6 +23,10 @@ package nonisolated(nonsending) func runSchedules(
   testID: String, options: ScopeOptions, origin: CallSite = .unknown, report: ScheduleReport,
   operation: @escaping (VirtualTime) async throws -> Void
 ) async throws -> ScheduleSummary? {
+  var options = options
+  options.isExplored = true
+  options.slack = slack
+  options.recording = .never(RefusedRecording())
   let request = ScheduleRequest(
     count: count, seed: seed, slack: slack, bounds: bounds, testID: testID)
   return try await ScheduledTest(request: request, options: options, origin: origin, report: report)
@@ -31,21 +35,11 @@ package nonisolated(nonsending) func runSchedules(
 
 /// A test that runs in many schedules, from its request to its report.
 struct ScheduledTest {
-  private let request: ScheduleRequest
-  private var options: ScopeOptions
-  private let origin: CallSite
-  private let report: ScheduleReport
+  let request: ScheduleRequest
+  var options: ScopeOptions
+  let origin: CallSite
+  let report: ScheduleReport
   private let gate = IssueGate()
-
-  init(request: ScheduleRequest, options: ScopeOptions, origin: CallSite, report: ScheduleReport) {
-    self.request = request
-    self.options = options
-    self.options.isExplored = true
-    self.options.slack = request.slack
-    self.options.recording = .never(RefusedRecording())
-    self.origin = origin
-    self.report = report
-  }
 
   /// Runs the operation and reports a failure. Returns the summary if there is no failure. Throws only the error by
   /// which the operation skips the test.
