@@ -249,21 +249,17 @@ package struct Divergence: Sendable {
   ) {
     let step = first.divergence(from: second) ?? 0
     let sides = [first, second].map { record in
-      record.decisions.firstIndex { $0.step >= step && $0.choice == nil }
+      record.decisions.firstIndex { $0.step == step && $0.choice == nil }
     }
     func names(_ record: RunRecord, _ decision: Int?) -> String {
-      guard let decision, record.decisions[decision].step == step else {
+      guard let decision else {
         return record.steps.indices.contains(step) ? tree.name(of: record.steps[step]) : "the end"
       }
       return "{"
         + record.candidates[record.decisions[decision].candidates].map(tree.name)
         .joined(separator: ", ") + "}"
     }
-    let isDecision = zip([first, second], sides).contains { record, decision in
-      decision.map { record.decisions[$0].step == step } ?? false
-    }
-    place =
-      isDecision ? "decision \((sides.compactMap(\.self).min() ?? 0) + 1)" : "step \(step + 1)"
+    place = sides.compactMap(\.self).min().map { "decision \($0 + 1)" } ?? "step \(step + 1)"
     recorded = names(first, sides[0])
     found = names(second, sides[1])
 
