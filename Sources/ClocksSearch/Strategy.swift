@@ -143,11 +143,7 @@ struct Strategy {
     }
   }
 
-  /// Returns the index of the candidate that comes first.
-  ///
-  /// - Parameters:
-  ///   - candidates: Two or more steps, in the order first in, first out.
-  ///   - offersStall: Whether the last candidate is a sleep that is not due.
+  /// See `ScheduleRun.choose(_:offersStall:)`.
   mutating func choose(
     _ candidates: borrowing ScratchBuffer<ScheduleStep>, _ offersStall: Bool = false
   ) -> Int {

@@ -229,9 +229,7 @@ extension VirtualTime: CustomDebugStringConvertible {
     if !isKept { handler() }
   }
 
-  /// Returns a note that may explain a failure of the test; `nil` if there is none.
-  ///
-  /// - Parameter isTimeout: Whether the failure is a timeout.
+  /// See `Scheduler.noteOnFailure(afterTimeout:)`.
   package func noteOnFailure(afterTimeout isTimeout: Bool) -> String? {
     scheduler.noteOnFailure(afterTimeout: isTimeout)
   }
