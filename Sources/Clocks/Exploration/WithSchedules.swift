@@ -208,7 +208,7 @@ struct ScheduleRequest: Sendable {
   var bounds = ScheduleBounds()
   /// The test's name, which is equal in every process.
   var testID: String
-  var variables = ScheduleVariables.ofThisProcess
+  var variables = Environment.search
 
   struct Meaning {
     var limits: ScheduleSearch.Limits
@@ -303,16 +303,4 @@ struct ScheduleRequest: Sendable {
     let shard = try read(.shard, variables.shard, Environment.shard)
     return shard.map { .init(index: $0.0 - 1, count: $0.1) } ?? .whole
   }
-}
-
-struct ScheduleVariables: Sendable {
-  var count: String?
-  var seed: String?
-  var shard: String?
-  var folder: String?
-  var reportsFolder: String?
-
-  static let ofThisProcess = ScheduleVariables(
-    count: Environment.schedules, seed: Environment.seed, shard: Environment.shard,
-    folder: Environment.schedulesFolder, reportsFolder: Environment.reportsFolder)
 }

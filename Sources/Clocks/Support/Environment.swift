@@ -10,11 +10,9 @@ package enum Environment {
 
   static let hookStrategy = value(of: .hookStrategy)
 
-  static let schedules = value(of: .schedules)
-  static let seed = value(of: .seed)
-  static let shard = value(of: .shard)
-  static let schedulesFolder = value(of: .schedulesFolder)
-  static let reportsFolder = value(of: .reportsFolder)
+  static let search = SearchVariables(
+    count: value(of: .schedules), seed: value(of: .seed), shard: value(of: .shard),
+    folder: value(of: .schedulesFolder), reportsFolder: value(of: .reportsFolder))
   static let isVerbose = value(of: .verbose) == "1"
 
   static let hasRandomSeeds = value(of: .hashing) == "random"
@@ -124,6 +122,14 @@ package enum Environment {
 }
 
 extension Environment {
+  struct SearchVariables: Sendable {
+    var count: String?
+    var seed: String?
+    var shard: String?
+    var folder: String?
+    var reportsFolder: String?
+  }
+
   /// A variable that users may set. `Docs/Environment.md` is a table of these texts.
   struct Variable: Sendable {
     let name: String

@@ -94,7 +94,7 @@ import Testing
     let bug = Self.hidden[index]
     var options = ScopeOptions()
     options.isExplored = true
-    let count = Environment.schedules.flatMap { Int($0) } ?? 100
+    let count = Environment.search.count.flatMap { Int($0) } ?? 100
     let exploration = Exploration(
       limits: .init(count: count, seed: Mixer.hash(bug.name)), time: nil, options: options,
       origin: CallSite(), gate: IssueGate())

@@ -45,7 +45,7 @@ import Testing
 
   @Test(arguments: KnownBug.all.indices) func isCorrected(_ index: Int) async throws {
     let bug = KnownBug.all[index]
-    let count = Environment.schedules.flatMap { Int($0) } ?? 100
+    let count = Environment.search.count.flatMap { Int($0) } ?? 100
     switch await exploration(.init(count: count, seed: Mixer.hash(bug.name)))(bug.corrected) {
     case .passed(let summary): #expect(summary.orders > 0)
     case .failed(let failure):

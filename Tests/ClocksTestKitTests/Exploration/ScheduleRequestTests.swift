@@ -6,12 +6,13 @@ import Testing
 /// The parameters of a search, from its caller and from the environment.
 @Suite struct ScheduleRequestTests {
   private func request(
-    _ count: ScheduleCount = .standard, seed: Int? = nil, _ variables: ScheduleVariables = .init()
+    _ count: ScheduleCount = .standard, seed: Int? = nil,
+    _ variables: Environment.SearchVariables = .init()
   ) -> ScheduleRequest {
     ScheduleRequest(count: count, seed: seed, slack: .zero, testID: "test", variables: variables)
   }
 
-  private func problem(_ variables: ScheduleVariables) -> String? {
+  private func problem(_ variables: Environment.SearchVariables) -> String? {
     do {
       _ = try request(variables).meaning()
       return nil
@@ -20,7 +21,7 @@ import Testing
     }
   }
 
-  private func request(_ variables: ScheduleVariables) -> ScheduleRequest {
+  private func request(_ variables: Environment.SearchVariables) -> ScheduleRequest {
     request(.standard, variables)
   }
 
@@ -36,7 +37,7 @@ import Testing
   }
 
   @Test func variablesTakePrecedence() throws {
-    let variables = ScheduleVariables(count: "100000", seed: "0", shard: "3/16")
+    let variables = Environment.SearchVariables(count: "100000", seed: "0", shard: "3/16")
     for count in [ScheduleCount.standard, .upTo(5)] {
       let meaning = try request(count, seed: 7, variables).meaning()
       #expect(meaning.limits.count == 100_000)
