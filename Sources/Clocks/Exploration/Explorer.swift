@@ -5,32 +5,32 @@ import ClocksSupport
 ///
 /// An explorer belongs to the scheduler of the scope, whose lock guards it.
 final class Explorer: Chooser, @unchecked Sendable {
-  @exclusivity(unchecked) nonisolated(unsafe) let run: ScheduleRun
+  let run: ScheduleRun
   /// The index of each task in the tree, by the id of the task.
   private let tasks = WordTable()
   /// The step that ends each sleep, by the registration number of the sleep; `nil` if the sleep has ended.
-  @exclusivity(unchecked) nonisolated(unsafe) private var wakes: [ScheduleStep?] = []
+  @exclusivity(unchecked) private var wakes: [ScheduleStep?] = []
   /// The step that begins each timed callback, by registration number. A sleep on another clock may have the same
   /// number.
-  @exclusivity(unchecked) nonisolated(unsafe) private var callbacks: [UInt64: ScheduleStep] = [:]
+  @exclusivity(unchecked) private var callbacks: [UInt64: ScheduleStep] = [:]
   /// The candidates of the latest decision, kept so that the next decision reuses their memory.
-  @exclusivity(unchecked) nonisolated(unsafe) private var steps = ScratchBuffer<ScheduleStep>()
+  @exclusivity(unchecked) private var steps = ScratchBuffer<ScheduleStep>()
   /// The number of each actor, by its address.
   private let actors = WordTable()
   /// The task whose job runs; `nil` during an actor drain.
-  @exclusivity(unchecked) nonisolated(unsafe) private var running: Int?
+  @exclusivity(unchecked) private var running: Int?
   /// Details of the steps, if a report needs them.
-  @exclusivity(unchecked) nonisolated(unsafe) var details: StepDetails?
+  @exclusivity(unchecked) var details: StepDetails?
   /// The sources of nondeterminism that the run has used.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) var used: Set<Divergence.Suspect> = []
+  @exclusivity(unchecked) private(set) var used: Set<Divergence.Suspect> = []
   /// The number of steps of the longest run that was no runaway; `nil` if there was none.
-  @exclusivity(unchecked) nonisolated(unsafe) private var mostSteps: Int?
+  @exclusivity(unchecked) private var mostSteps: Int?
   /// The number of steps after which the run counts as a runaway: far more than any earlier run had.
-  @exclusivity(unchecked) nonisolated(unsafe) var stepLimit = 400_000 {
+  @exclusivity(unchecked) var stepLimit = 400_000 {
     didSet { nextRunaway = stepLimit }
   }
   /// The number of steps at which `newRunaway` next returns a reason.
-  @exclusivity(unchecked) nonisolated(unsafe) private var nextRunaway = 400_000
+  @exclusivity(unchecked) private var nextRunaway = 400_000
 
   init(_ run: ScheduleRun) { self.run = run }
 

@@ -19,17 +19,17 @@ final class StepDetails: @unchecked Sendable {
   }
 
   private let virtualClock: VirtualClock
-  nonisolated(unsafe) private(set) var steps: [Detail] = []
-  nonisolated(unsafe) private(set) var names: [Int: String] = [:]
+  private(set) var steps: [Detail] = []
+  private(set) var names: [Int: String] = [:]
   /// The names of timed callbacks, by the steps that begin them, for example `queue "legacy"`.
-  nonisolated(unsafe) private(set) var callbacks: [ScheduleStep: String] = [:]
+  private(set) var callbacks: [ScheduleStep: String] = [:]
   /// The descriptions of choices, by the names of the choices.
-  nonisolated(unsafe) private(set) var choices: [ScheduleStep: String] = [:]
+  private(set) var choices: [ScheduleStep: String] = [:]
   /// The types of the actors that took part, in the order in which they were first drained.
-  nonisolated(unsafe) private(set) var actors: [String] = []
-  nonisolated(unsafe) private var numbers: [ObjectIdentifier: Int] = [:]
+  private(set) var actors: [String] = []
+  private var numbers: [ObjectIdentifier: Int] = [:]
   /// The number of the step after which the first invariant fails.
-  nonisolated(unsafe) private(set) var failingStep: Int?
+  private(set) var failingStep: Int?
   let reader: TaskReader
 
   init(_ virtualClock: VirtualClock) {

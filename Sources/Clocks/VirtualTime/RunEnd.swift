@@ -50,11 +50,11 @@ extension VirtualTime {
 final class RunEnd: @unchecked Sendable {
   /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
-  nonisolated(unsafe) private var error: (any Error)?
-  nonisolated(unsafe) private var isLeft = false
-  nonisolated(unsafe) private var continuation: UnsafeContinuation<Void, Never>?
-  nonisolated(unsafe) private var task: Task<Void, Never>?
-  nonisolated(unsafe) private var isCancelled = false
+  private var error: (any Error)?
+  private var isLeft = false
+  private var continuation: UnsafeContinuation<Void, Never>?
+  private var task: Task<Void, Never>?
+  private var isCancelled = false
 
   /// The error of the operation; `nil` if it has thrown none, or was abandoned before it threw one.
   var knownError: (any Error)? { lock.withLock { error } }
