@@ -42,7 +42,6 @@ extension Scheduler {
     RuntimeHooks.install()
     if let failure = RuntimeHooks.failureOfOtherCopy { recordFailure(failure, at: origin) }
     Watchdog.start()
-    DumpSignal.start { Scheduler.dumpTextOfAll }
     guard let task = UnownedTask.currentID else {
       guard let scheduler = ofThread else {
         return TestCaseMembership.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)

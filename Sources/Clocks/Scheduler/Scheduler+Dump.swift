@@ -1,8 +1,5 @@
 extension Scheduler {
-  /// The task dumps of all tests; empty if there is none.
-  static var dumpTextOfAll: String { dumpText(of: all) }
-
-  /// Returns the task dumps of tests, each with the place of the test.
+  /// Returns the task dumps of tests, each with the place of the test; an empty text for no tests.
   static func dumpText(of schedulers: [Scheduler]) -> String {
     schedulers.map { ($0, $0.place) }.sorted { "\($0.1)" < "\($1.1)" }.map { scheduler, place in
       let kind = scheduler.scope == nil ? "The test with the clock" : "The scope of virtual time"

@@ -61,7 +61,6 @@ public final class VirtualTime: Sendable {
     RuntimeHooks.install()
     if let failure = RuntimeHooks.failureOfOtherCopy { recordFailure(failure, at: origin) }
     Watchdog.start()
-    DumpSignal.start { Scheduler.dumpTextOfAll }
     let scope = Scope(options, startingAt: start ?? Scheduler.running?.systemClocks)
     // The exploration itself reports the failures of an explored scope.
     scheduler = Scheduler(

@@ -11,6 +11,7 @@ enum Watchdog {
   private static let hasStarted: Void = {
     let limit = Environment.blockedAfter
     XCTestFailures.observe(noteOnFailure: Scheduler.noteOnXCTestFailure)
+    DumpSignal.start { Scheduler.dumpText(of: Scheduler.all) }
     // The interval is short, so that a report comes soon after the limit that its text states.
     let interval = limit.seconds / 40
     scheduleNextCheck(limit, every: .seconds(checksOften ? min(interval, 0.25) : interval))
