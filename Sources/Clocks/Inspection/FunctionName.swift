@@ -56,8 +56,8 @@ struct FunctionName: Hashable, Sendable {
         rest = rest.dropFirst(thunk.count)
       } else if let kind = Self.specializations.first(where: rest.hasPrefix) {
         rest = rest.dropFirst(kind.count)
-        guard let end = rest.rangeOutsideOfBrackets(of: " of ") else { return }
-        rest = rest[end.upperBound...]
+        guard let function = rest.text(after: " of ") else { return }
+        rest = function
       } else {
         return
       }
@@ -67,10 +67,10 @@ struct FunctionName: Hashable, Sendable {
   /// Splits the name of a closure into its own part and the function around it.
   private static func closure(_ text: Substring) -> (kind: String, inner: Substring)? {
     let prefix = ["closure #", "implicit closure #", "autoclosure #"].first(where: text.hasPrefix)
-    guard let prefix, let end = text.rangeOutsideOfBrackets(of: " in ") else { return nil }
+    guard let prefix, let inner = text.text(after: " in ") else { return nil }
     let number = text.dropFirst(prefix.count).prefix(while: \.isNumber)
     let kind = prefix == "autoclosure #" ? "implicit closure #" : prefix
-    return (kind + number, text[end.upperBound...])
+    return (kind + number, inner)
   }
 
   private mutating func readName(_ rest: inout Substring) {
@@ -128,8 +128,8 @@ struct FunctionName: Hashable, Sendable {
     }
     rest = rest.dropFirst(2).drop(while: \.isNumber)
     text += rest.firstIndex(of: "(").map { Self.labels(rest[$0...]) } ?? "()"
-    guard let end = rest.rangeOutsideOfBrackets(of: " in ") else { return }
-    let outer = FunctionName(demangled: String(rest[end.upperBound...]))
+    guard let function = rest.text(after: " in ") else { return }
+    let outer = FunctionName(demangled: String(function))
     module = outer.module
     isThunk = isThunk || outer.isThunk
     text += " in \(outer.text)"
@@ -140,11 +140,12 @@ struct FunctionName: Hashable, Sendable {
     guard text.first == "(" else { return "" }
     let parameters = text.prefix(text.bracketsCount).dropFirst().dropLast()
     guard !parameters.isEmpty else { return "()" }
-    let labels = parameters.split(outsideOfBracketsAt: ",").map { parameter in
-      let label = parameter.drop { $0 == " " }.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
-      return parameter.drop { $0 == " " }.dropFirst(label.count).hasPrefix(": ") ? label : "_"
+    let labels = sequence(first: parameters) { $0.text(after: ",") }.map { rest in
+      let parameter = rest.drop { $0 == " " }
+      let label = parameter.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+      return parameter.dropFirst(label.count).hasPrefix(": ") ? "\(label):" : "_:"
     }
-    return "(\(labels.map { "\($0):" }.joined()))"
+    return "(\(labels.joined()))"
   }
 }
 
@@ -167,12 +168,11 @@ extension Substring {
 
   fileprivate func dropBrackets() -> Substring { dropFirst(bracketsCount) }
 
-  fileprivate func rangeOutsideOfBrackets(of text: String) -> Range<Index>? {
+  /// Returns what follows the first occurrence of `separator` outside of brackets.
+  fileprivate func text(after separator: String) -> Substring? {
     var rest = self
     while let character = rest.first {
-      if rest.hasPrefix(text) {
-        return rest.startIndex..<rest.index(rest.startIndex, offsetBy: text.count)
-      }
+      if rest.hasPrefix(separator) { return rest.dropFirst(separator.count) }
       if rest.hasPrefix("->") {
         rest = rest.dropFirst(2)
       } else {
@@ -180,15 +180,5 @@ extension Substring {
       }
     }
     return nil
-  }
-
-  fileprivate func split(outsideOfBracketsAt separator: String) -> [Substring] {
-    var parts: [Substring] = []
-    var rest = self
-    while let end = rest.rangeOutsideOfBrackets(of: separator) {
-      parts.append(rest[..<end.lowerBound])
-      rest = rest[end.upperBound...]
-    }
-    return parts + [rest]
   }
 }
