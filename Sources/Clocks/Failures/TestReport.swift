@@ -69,11 +69,7 @@ final class TestContext: Sendable {
 
   /// Runs `report` on the current thread, because all other threads may be blocked.
   func run(_ report: @escaping @Sendable () -> Void) {
-    let reporter = lock.withLock {
-      defer { next = nil }
-      return next
-    }
-    guard let reporter else { return report() }
+    guard let reporter = lock.withLock({ next.take() }) else { return report() }
     reporter.work = {
       let next = Reporter()
       self.lock.withLock { self.next = next }

@@ -47,10 +47,7 @@ final class Recorder: Sendable {
 
   /// Returns the delivery, which the caller releases without the lock: it may own objects of the user.
   private func takeDelivery() -> (@Sendable (RecordedTimeline) -> Void)? {
-    lock.withLock {
-      defer { delivery = nil }
-      return delivery
-    }
+    lock.withLock { delivery.take() }
   }
 
   /// What has been recorded so far. O(tasks with a name).

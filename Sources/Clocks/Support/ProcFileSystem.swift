@@ -8,9 +8,9 @@
 
     /// Returns the words of a thread's file; none if the thread is over.
     ///
-    /// In `syscall` these are `running`, or the number of the system call and its six arguments, the stack pointer and the
-    /// program counter. In `schedstat` they are the time on a processor, the time in a processor's queue, and the number
-    /// of turns.
+    /// In `syscall` these are `running`, or the number of the system call and its six arguments, the stack pointer and
+    /// the program counter. In `schedstat` they are the time on a processor, the time in a processor's queue, and the
+    /// number of turns.
     static func words(of thread: pid_t, in file: String) -> [String] {
       let text = TextFile.read("/proc/self/task/\(thread)/\(file)") ?? ""
       return text.split { $0 == " " || $0 == "\n" }.map(String.init)
@@ -41,12 +41,8 @@
 
     /// The names of the open sockets, without the standard streams.
     private static var sockets: Set<String> {
-      var sockets: Set<String> = []
-      for file in numbers(in: "/proc/self/fd") where file > 2 {
-        let name = target(of: "/proc/self/fd/\(file)")
-        if name.hasPrefix("socket:") { sockets.insert(name) }
-      }
-      return sockets
+      let files = numbers(in: "/proc/self/fd").filter { $0 > 2 }
+      return Set(files.map { target(of: "/proc/self/fd/\($0)") }.filter { $0.hasPrefix("socket:") })
     }
 
     /// Returns the target of a symbolic link; an empty text if it cannot be read.

@@ -70,8 +70,7 @@ final class RunEnd: @unchecked Sendable {
   func finish(isLeft: Bool) {
     let continuation = lock.withLock {
       self.isLeft = isLeft
-      defer { self.continuation = nil }
-      return self.continuation
+      return self.continuation.take()
     }
     ThreadContext.keepingNextJob { continuation?.resume() }
   }
@@ -113,10 +112,7 @@ final class RunEnd: @unchecked Sendable {
       task?.cancel()
     }
     // The task is released without the lock.
-    let (task, isLeft) = lock.withLock {
-      defer { self.task = nil }
-      return (self.task, self.isLeft)
-    }
+    let (task, isLeft) = lock.withLock { (self.task.take(), self.isLeft) }
     // Waits until the task has released everything, before the next run begins.
     if !isLeft { await task?.value }
   }

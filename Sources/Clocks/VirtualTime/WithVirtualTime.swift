@@ -206,11 +206,8 @@ extension VirtualTime {
 
   nonisolated(nonsending) func end() async {
     await scheduler.endInvariants()
-    let handlers = scheduler.change { state in
-      defer { state.scope?.endHandlers = nil }
-      return state.scope?.endHandlers ?? []
-    }
-    for handler in handlers { handler() }
+    let handlers = scheduler.change { $0.scope?.endHandlers.take() }
+    for handler in handlers ?? [] { handler() }
     // From here on, time does not jump any more.
     let problem = scheduler.change { $0.scope?.body.end() }?.problem
     await scheduler.waitForReport()
