@@ -29,6 +29,7 @@ package struct RunRecord: Sendable {
   var previous: [Int32] = []
   /// The decisions. Each has two or more candidates or options.
   package var decisions: [Decision] = []
+  /// The candidates of all decisions.
   var candidates: [ScheduleStep] = []
   /// The actors that each step touches. Step -1 stands for what happens before the first step.
   var touches: [(step: Int32, actor: Int32)] = []
@@ -158,8 +159,7 @@ package struct RunRecord: Sendable {
   /// The steps that were candidates of a decision: first those that touch an actor, then the others, each group in
   /// the order in which its steps ran.
   var waiting: [ScheduleStep] {
-    var competed: Set<ScheduleStep> = []
-    for decision in decisions { competed.formUnion(candidates[decision.candidates]) }
+    let competed = Set(candidates)
     let masks = masks
     let waiting = steps.indices.filter { competed.contains(steps[$0]) }
     return waiting.filter { masks[$0] != 0 }.map { steps[$0] }

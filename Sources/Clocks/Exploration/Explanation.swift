@@ -217,12 +217,8 @@ struct Explanation {
     let record = failure.record
     let choosing = Set(failure.choices.map(\.name))
     let choices = record.decisions.filter { $0.choice.map(choosing.contains) ?? false }.map(\.step)
-    return Set(choices).union(
-      record.steps.indices.filter { index in
-        failure.constraints.contains {
-          $0.first == record.steps[index] || $0.second == record.steps[index]
-        }
-      })
+    let named = Set(failure.constraints.flatMap { [$0.first, $0.second] })
+    return Set(choices).union(record.steps.indices.filter { named.contains(record.steps[$0]) })
   }
 
   /// Returns the numbers of the steps to show: those that have to be shown, and the most important ones near them; and
@@ -258,17 +254,16 @@ struct Explanation {
     }
     func distance(_ index: Int) -> Int { wanted.map { abs($0 - index) }.min() ?? 0 }
     var room = Self.mostRows
-    var shown: [Int] = []
+    var shown: Set<Int> = []
     let order = all.compactMap { index in
       rank(index).map { (index: index, rank: $0, distance: distance(index)) }
     }.sorted { ($0.rank, $0.distance, $0.index) < ($1.rank, $1.distance, $1.index) }
     for (index, rank, distance) in order where rank < 2 || distance <= 12 {
       guard room > 0 else { break }
       room -= count(index)
-      shown.append(index)
+      shown.insert(index)
     }
-    let isShown = Set(shown)
-    return (shown.sorted(), all.filter { !isShown.contains($0) })
+    return (shown.sorted(), all.filter { !shown.contains($0) })
   }
 
   static func notDeterministic(_ divergence: Divergence) -> String {
