@@ -228,7 +228,10 @@ private struct PictureLegend {
     self.width = width
     let history = picture.history
     if history.jobs.contains(where: { $0.actor == nil }) { add("job", "a job") }
-    for actor in picture.actorsInUse { add("job a\(actor % 8)", history.actors[actor]) }
+    let jobs = history.jobs.filter { picture.places[$0.task] != nil }
+    for actor in Set(jobs.compactMap(\.actor)).sorted() {
+      add("job a\(actor % 8)", history.actors[actor])
+    }
     let spans = Set(history.spans.map(\.kind))
     if spans.contains(.woken) { add("sleep woken", "sleep") }
     if spans.contains(.cancelled) { add("sleep cancelled", "cancelled sleep") }

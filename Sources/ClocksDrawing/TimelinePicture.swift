@@ -89,10 +89,6 @@ package struct TimelinePicture {
       return top + (Double(place) + middle) * laneHeight
     }
   }
-
-  var actorsInUse: [Int] {
-    Set(history.jobs.filter { places[$0.task] != nil }.compactMap(\.actor)).sorted()
-  }
 }
 
 /// The positions of a history's moments on a line.

@@ -4,7 +4,6 @@ struct OptionStrategy {
   private struct Strikes {
     /// The numbers of the points that are struck; `nil` if each point is struck with the same probability.
     var numbers: [Int]?
-    /// How many points have passed.
     var passed = 0
 
     /// - Parameter points: The number of points at which a strike was possible in the first run.

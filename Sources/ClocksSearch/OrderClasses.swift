@@ -1,10 +1,8 @@
 import ClocksSupport
 
-/// The orders and the happens-before classes that the runs of a search have shown.
+/// The orders and the happens-before classes that the runs of a search have shown, as hashes.
 package struct Coverage: Sendable {
-  /// The hashes of the orders.
   package private(set) var orders: Set<UInt64> = []
-  /// The hashes of the happens-before classes.
   package private(set) var classes: Set<UInt64> = []
   /// For each class the number of the run that showed it first, in ascending order.
   private var discoveries: [Int] = []

@@ -10,7 +10,6 @@ package struct RunRecord: Sendable {
     package var chosen: Int
     /// The number of the step that was chosen, or in which the decision was made.
     package var step: Int
-    /// How many candidates or options there were.
     package var count: Int
     /// The name of a decision within a step. The decision whether a stall comes before a step has the name of the step.
     package var choice: ScheduleStep?

@@ -52,7 +52,6 @@ package enum Plan: Hashable, Sendable {
 /// The facts that strategies know about a test from its first run.
 package struct Profile: Sendable {
   var steps = 0
-  /// The weight of each task.
   var weights: [Int] = []
   /// The actors that each step touches, by the bits of the step, with one bit for each actor.
   let touched = WordTable()

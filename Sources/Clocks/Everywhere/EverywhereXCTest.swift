@@ -8,7 +8,6 @@ enum EverywhereXCTest {
   private static let lock = Lock(.leaf)
   @exclusivity(unchecked) nonisolated(unsafe) private static var current: EverywhereRecord?
 
-  /// The record of the current test.
   private static var record: EverywhereRecord? {
     get { lock.withLock { current } }
     set {

@@ -185,7 +185,7 @@ struct Explanation {
     }
     addGap(before: record.steps.count)
     var lines = table.lines(width: 118, limit: Self.mostRows + 6 + gaps)
-    if let file = symbols.nameOfCommonFile { lines.append("Lines without a file are in \(file).") }
+    if let file = symbols.commonFile?.file { lines.append("Lines without a file are in \(file).") }
     guard !leftOut.isEmpty else { return lines }
     let count = leftOut.count == 1 ? "1 step is" : "\(leftOut.count.grouped) steps are"
     return lines + [

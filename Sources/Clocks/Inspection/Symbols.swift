@@ -12,7 +12,7 @@ struct Symbols {
   private(set) var frames: [UInt: Frame] = [:]
   private(set) var lacksTool = false
   /// The file of most lines, if there are several files. In `lineAndPlace`, only lines of other files name theirs.
-  private var commonFile: SourceLine?
+  private(set) var commonFile: SourceLine?
 
   /// Looks up addresses. A process looks up each address once: results stay valid, as libraries are rarely unloaded.
   ///
@@ -76,9 +76,6 @@ struct Symbols {
     let common = files.max { ($0.value.count, $1.key) < ($1.value.count, $0.key) }
     commonFile = files.count > 1 ? common?.value.first : nil
   }
-
-  /// The name of the file whose lines `lineAndPlace` gives without a file, although there are others.
-  var nameOfCommonFile: String? { commonFile.map { String($0.file) } }
 
   /// The name of the user's innermost function, or the line of a closure; `nil` if not known.
   func place(of functions: [UInt]) -> String? {

@@ -1,6 +1,5 @@
 import ClocksDrawing
 
-/// A value in a JSON document.
 enum JSONValue: Sendable {
   case text(String)
   case number(Double)

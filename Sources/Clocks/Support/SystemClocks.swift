@@ -57,7 +57,6 @@ import ClocksSupport
   }
 
   extension timespec {
-    /// Reads a clock of the system.
     init(readingOf clock: clockid_t) {
       self.init()
       clock_gettime(clock, &self)
