@@ -420,7 +420,7 @@ guarantee(
     ("JobRuns.withWaits", "DispatchedBlock.run(on: .executor, of: owner) { body(ThreadWaits.ofThread) }", "body(nil)"),
     ("DispatchCalls.owner", "HandedBlock(block).library != .ofTests", "HandedBlock(block).library == nil"),
     ("ThreadWaits.ofAnyKind", "waits.owner.pausedWaits == .all", "waits.owner.pausedWaits == .all, waits.work != .block"),
-    ("EverywhereRecords.begin", "Environment.everywhereRecorder != nil", "false"),
+    ("EverywhereRecords.file", "Environment.everywhereRecorder == nil, ", ""),
     ("SchedulerState.isPatient", "&+ idleness.dispatchedBlocks.changes", "&+ 0"),
     ("OutsideWork.waitsForever", "watchedFiles(words)?.allSatisfy { !isArmedTimer($0) } ?? false", "true"),
     ("ThreadWaits.holders", "all.filter { $0.work != .job } + externalJobs", "all.filter { $0.work == .method } + externalJobs"),

@@ -43,7 +43,7 @@ package enum Everywhere {
     // Tests may block threads, so Dispatch must start another thread whenever none is free.
     RuntimeHooks.threadIsBlocked()
     Watchdog.checksOften = true
-    EverywhereRecords.begin()
+    Environment.beginRecording()
     #if os(Linux) && canImport(Glibc)
       RuntimeClocks.redirectProgram()
     #endif

@@ -82,19 +82,10 @@ package final class EverywhereRecord: Sendable {
 
 /// The file in which this process leaves its records, one JSON object per line.
 enum EverywhereRecords {
-  /// Whether a test process has started this process, as exit tests do. Then its tests do not count as tests of the
-  /// suite.
-  nonisolated(unsafe) private static var isNested = false
-
-  /// Must be called at load, while the process has one thread.
-  static func begin() {
-    isNested = Environment.everywhereRecorder != nil
-    Environment.beginRecording()
-  }
-
   private static let file: Int32? = {
     #if !canImport(CRT) && !canImport(WASILibc)
-      guard !isNested, let folder = Environment.everywhereRecords else { return nil }
+      guard Environment.everywhereRecorder == nil, let folder = Environment.everywhereRecords
+      else { return nil }
       let path = "\(folder)/\(getpid()).jsonl"
       let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
       guard file >= 0 else {

@@ -53,13 +53,16 @@ package enum Environment {
   /// The process ID of the command.
   package static let everywhereParent = text("CLOCKS_EVERYWHERE_PARENT").flatMap(Int32.init)
 
-  /// The test process that has started this process; `nil` if none has.
+  /// The test process that has started this process, as exit tests do; `nil` if none has. Tests of a process with a
+  /// recorder do not count.
   static let everywhereRecorder = text("CLOCKS_EVERYWHERE_RECORDER")
 
-  /// Sets `everywhereRecorder` in the processes that this process starts.
+  /// Sets `everywhereRecorder` in the processes that this process starts, but not in this one.
+  ///
+  /// Must be called at load, while the process has one thread.
   static func beginRecording() {
     #if !canImport(CRT) && !canImport(WASILibc)
-      setenv("CLOCKS_EVERYWHERE_RECORDER", "\(getpid())", 1)
+      if everywhereRecorder == nil { setenv("CLOCKS_EVERYWHERE_RECORDER", "\(getpid())", 1) }
     #endif
   }
 
