@@ -78,9 +78,8 @@ struct Strategy {
   private var delays = 0
   /// The priority of each step, in `partialOrder`.
   private let draws = WordTable()
-  /// How often each constraint has delayed its second step.
+  /// How often each constraint has delayed its second step; `patience` if its first step has run.
   private var kept: [Int] = []
-  private(set) var isMet: [Bool] = []
   private var constraints: [Constraint] = []
   private(set) var options: OptionStrategy
 
@@ -103,7 +102,6 @@ struct Strategy {
     case .delay, .newestFirst, .prefix, .random, .partialOrder: break
     }
     kept = Array(repeating: 0, count: constraints.count)
-    isMet = Array(repeating: false, count: constraints.count)
   }
 
   /// Subtracts the weight of a new task from the remaining weight of its parent.
@@ -122,7 +120,7 @@ struct Strategy {
     case .constraints:
       // Comparing the bits saves a debug build a function call.
       for index in 0..<constraints.count where constraints[index].first.bits == step.bits {
-        isMet[index] = true
+        kept[index] = Self.patience
       }
     case .uniform:
       if step.task < values.count { values[step.task] -= 1 }
@@ -203,8 +201,7 @@ struct Strategy {
     search: for index in 0..<candidates.count {
       let candidate = candidates[index].bits
       for number in 0..<constraints.count
-      where constraints[number].second.bits == candidate && !isMet[number] {
-        guard kept[number] < Self.patience else { continue }
+      where constraints[number].second.bits == candidate && kept[number] < Self.patience {
         kept[number] += 1
         continue search
       }
