@@ -52,9 +52,10 @@ struct ThreadStack {
         var begin = 0
         while place + 1 < words.count {
           // In the frame of an async function, bit 60 of the caller's address is set.
-          let (caller, address) = (words[place] & ~(1 << 60), words[place + 1])
+          let caller = words[place] & ~(1 << 60)
           guard
-            caller > end + UInt(place) * word, caller % 16 == 0, isReturn(to: address, images)
+            caller > end + UInt(place) * word, caller % 16 == 0,
+            let address = returnAddress(above: words[place...], isFirst: found.isEmpty, images)
           else { break }
           found += skipped(words[begin..<place], calledFrom: address, after: found.last, images)
           // Notes the address of the call, because the return address may belong to the next line.
@@ -69,6 +70,18 @@ struct ThreadStack {
         }
       }
       return longest
+    }
+
+    /// Returns the return address of the frame that begins `words`; `nil` if there is none, so that it is no frame.
+    ///
+    /// An async function may reserve stack above its frame, for the arguments of the function that it calls last. Then
+    /// the return address is above these. The innermost function of a blocked thread is not async.
+    private static func returnAddress(
+      above words: ArraySlice<UInt>, isFirst: Bool, _ images: CodeImages
+    ) -> UInt? {
+      let most = isFirst ? 2 : 18
+      return stride(from: 1, to: min(most, words.count), by: 2).lazy
+        .map { words[words.startIndex + $0] }.first { isReturn(to: $0, images) }
     }
 
     /// Returns the call in a function that the chain skips, because it has called a function without a frame.
