@@ -37,7 +37,10 @@ extension TimelinePicture {
     if history.missingEvents > 0 {
       summary += "; the first \(history.missingEvents.grouped) are not shown"
     }
-    if lanesLeftOut > 0 { summary += "; \(lanesLeftOut.grouped) tasks are not shown" }
+    if lanesLeftOut > 0 {
+      summary += lanesLeftOut == 1 ? "; 1 task is" : "; \(lanesLeftOut.grouped) tasks are"
+      summary += " not shown"
+    }
     return summary
   }
 

@@ -172,7 +172,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   #if !canImport(CRT) && !canImport(WASILibc)
     override func reading(of clock: clockid_t) -> timespec? {
-      let isDate = clock == CLOCK_REALTIME
+      let isDate = SystemClocks.isDate(clock)
       guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
       let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
       return scope.start.reading(of: clock, after: isDate ? saturatingSum(now, dateOffset) : now)

@@ -39,6 +39,15 @@ import ClocksSupport
       return later
     }
 
+    /// Whether a clock shows the date, and so follows changes of a scope's date.
+    static func isDate(_ clock: clockid_t) -> Bool {
+      #if os(Linux)
+        return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI
+      #else
+        return clock == CLOCK_REALTIME
+      #endif
+    }
+
     /// The reading of a clock `duration` later; `nil` for an unknown clock.
     func reading(of clock: clockid_t, after duration: Duration) -> timespec? {
       switch clock {

@@ -60,6 +60,26 @@ import Testing
     }
   }
 
+  /// Only the clocks that show the date follow a change of it, and are real in a scope that does not freeze it.
+  @Test(arguments: Self.all) func clocksOfTheDateFollowIt(_ clock: clockid_t) async throws {
+    #if os(Linux)
+      let dates = [CLOCK_REALTIME, CLOCK_REALTIME_COARSE, CLOCK_TAI]
+    #else
+      let dates = [CLOCK_REALTIME]
+    #endif
+    let isDate = dates.contains(clock)
+    let move = try await withVirtualTime { time -> Duration in
+      let before = try #require(time.scheduler.reading(of: clock)).duration
+      time.sinceEpoch += .seconds(3_600)
+      return try #require(time.scheduler.reading(of: clock)).duration - before
+    }
+    #expect(move == .seconds(isDate ? 3_600 : 0))
+    let isReal = try await withVirtualTime(freezesDate: false) { time -> Bool in
+      time.scheduler.reading(of: clock) == nil
+    }
+    #expect(isReal == isDate)
+  }
+
   @Test func anUnknownClockIsReal() {
     #expect(SystemClocks().reading(of: 99, after: .zero) == nil)
   }
