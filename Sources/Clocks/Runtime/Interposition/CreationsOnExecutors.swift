@@ -119,16 +119,31 @@ struct CustomExecutor: Equatable {
 
   /// Learns the kind. Called once, after the creation of tasks was redirected.
   static func learnSerialKind() {
-    let learning = ThreadContext.capturingNextJob(for: .learning) {
-      Task.detached { @MainActor @Sendable in }
+    _ = ThreadContext.capturingNextJob(for: .learning) {
+      Task.detached { @LearningActor in }
     }
-    // The job does nothing that needs the main thread.
-    learning.map { RuntimeHooks.run($0, on: .main) }
   }
 
-  /// Reads the kind from the options of a task that is created on the main actor.
+  /// Reads the kind from the options of a task that is created on `LearningActor`.
   static func learn(from options: UnsafeRawPointer?) {
-    let executor = ExecutorWords(MainActor.shared.unownedExecutor)
+    let executor = ExecutorWords(LearningActor.executor.asUnownedSerialExecutor())
     serialKind = TaskOption.kind(of: executor, in: options) ?? serialKind
+  }
+}
+
+/// The actor of a task whose creation shows the kind of the option with a serial executor.
+@globalActor private actor LearningActor {
+  /// Runs each job immediately.
+  final class Executor: SerialExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+      UnownedJob(job).runSynchronously(on: asUnownedSerialExecutor())
+    }
+  }
+
+  static let shared = LearningActor()
+  static let executor = Executor()
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    Self.executor.asUnownedSerialExecutor()
   }
 }
