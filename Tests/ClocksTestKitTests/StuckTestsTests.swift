@@ -455,7 +455,7 @@ final class StuckSetUpXCTests: XCTestCase {
   }
 
   @Test func aVariableKeepsTheProcess() async throws {
-    let child = try await run("StuckExamples.*/blocks\\(", alarm: 5, keepsProcess: true)
+    let child = try await run("StuckExamples.*/blocks\\(", alarm: 20, keepsProcess: true)
     #expect(child.exitCode == SIGALRM, "\(child)")
     #expect(child.issues.count == 1, "\(child)")
     #expect(!child.standardOutput.contains(Self.end), "\(child)")

@@ -37,7 +37,7 @@ package struct ChildProcess: Sendable {
   }
 
   /// Many children have limits in real time, so only a few run at the same time.
-  private static let permits = DispatchSemaphore(value: 6)
+  private static let permits = DispatchSemaphore(value: 4)
 
   /// A child that has not ended after `limit` seconds is killed, and its standard error says so.
   ///
