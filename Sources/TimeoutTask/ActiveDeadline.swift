@@ -177,7 +177,7 @@ final class FixedDeadline: ActiveDeadline, @unchecked Sendable {
     }
   }
 
-  override var hasPassed: Bool { onClock?.hasPassed == true || super.hasPassed }
+  override var hasPassed: Bool { onClock?.hasPassed ?? false }
 }
 
 /// A deadline as an instant of a clock.

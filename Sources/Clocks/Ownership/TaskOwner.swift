@@ -79,7 +79,9 @@ class TaskOwner: @unchecked Sendable {
   }
 
   #if !canImport(CRT) && !canImport(WASILibc)
-    /// Returns the virtual reading of a system clock; `nil` if the owner's time is real, or for `CLOCK_REALTIME` its date.
+    /// Returns the virtual reading of a system clock; `nil` if the owner's time is real.
+    ///
+    /// A clock that shows the date has no virtual reading if the owner's date is real.
     func reading(of clock: clockid_t) -> timespec? { nil }
   #endif
 

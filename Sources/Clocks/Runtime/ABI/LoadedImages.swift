@@ -10,7 +10,7 @@ struct LoadedImage {
   /// The path as the dynamic linker knows it; empty for the program on Linux.
   var path: String { pathInMemory.map { String(cString: $0) } ?? "" }
 
-  /// The image, in words.
+  /// The file name, or "the program".
   var place: String { path.split(separator: "/").last.map(String.init) ?? "the program" }
 
   /// Whether the file name begins with `beginning`. Makes no string: each test process asks some hundred times at load.

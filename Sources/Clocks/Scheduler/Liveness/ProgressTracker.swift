@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// Counts what happens in a test, and watches for the watchdog what lasts for too long.
+/// Counts what happens in a test. Its watches tell the watchdog what has lasted for too long.
 struct ProgressTracker {
   /// Counts begun jobs and ended externally started jobs: while this count stays the same, nothing happens.
   private(set) var count: UInt64 = 0
