@@ -28,7 +28,7 @@ enum ClockFailure {
   ) -> String {
     """
     \(name) gave up at \(now), because the test does not become idle: \(reason.description)
-    Pending sleeps: \(pending.listedBelow)
+    Pending sleeps:\(pending.listedBelow)
     """
   }
 
@@ -53,7 +53,7 @@ enum ClockFailure {
     \(origin.fileID):\(origin.line). The two tests run in parallel, so neither can know when the \
     tasks of the other have run as far as they can. Make a clock in each test; one in a static or global \
     variable is shared by all of them.
-    It is \(now). Pending sleeps: \(pending.listedBelow)
+    It is \(now). Pending sleeps:\(pending.listedBelow)
     """
   }
 
@@ -67,7 +67,7 @@ enum ClockFailure {
     (\(origin.fileID):\(origin.line)), so the clocks have different schedulers, and neither clock can wait for \
     the tasks of the other. Make both clocks in the test, or both in one expression, as in \
     `static let clocks = (TestClock(), TestClock())`.
-    It is \(now). Pending sleeps: \(pending.listedBelow)
+    It is \(now). Pending sleeps:\(pending.listedBelow)
     """
   }
 
@@ -90,6 +90,6 @@ extension Collection where Element: CustomStringConvertible {
     return lines.joined(separator: "\n")
   }
 
-  /// The elements as lines that follow a line's end; `none` if there are none.
-  var listedBelow: String { isEmpty ? "none" : "\n" + listed }
+  /// The elements on the lines after the text that this follows; ` none` on the same line if there are none.
+  var listedBelow: String { isEmpty ? " none" : "\n" + listed }
 }

@@ -224,7 +224,7 @@ import Testing
         """
         TestClock.advance(upTo:until:) gave up at 0.101 seconds, because the test does not become idle: 101 sleeps have woken. A task that sleeps in an endless loop never ends by itself: \
         cancel it, or advance by less.
-        Pending sleeps: 
+        Pending sleeps:
           - until 0.102 seconds
         """) == true)
     beat.cancel()

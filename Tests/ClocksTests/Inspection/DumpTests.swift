@@ -117,7 +117,7 @@ private actor Store {
         time.dump().contains(/- task #\d+ "sleeper" sleeps until 3.0 seconds on TestClock\n/))
       #expect(
         time.debugDescription.hasPrefix(
-          "It is 0.0 seconds. Pending sleeps: \n  - until 3.0 seconds"))
+          "It is 0.0 seconds. Pending sleeps:\n  - until 3.0 seconds"))
       #expect(time.debugDescription.hasSuffix(time.dump()))
       try await task.value
     }

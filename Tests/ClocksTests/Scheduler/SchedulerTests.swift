@@ -254,7 +254,7 @@ import Testing
       #expect(
         text.hasPrefix(
           """
-          It is 1.0 seconds. Pending sleeps: 
+          It is 1.0 seconds. Pending sleeps:
             - until 3.0 seconds, since 1.0 seconds, task "tick" (#
           """))
       #expect(text.hasSuffix("), on ContinuousClock"))

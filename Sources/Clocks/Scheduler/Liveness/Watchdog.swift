@@ -272,7 +272,7 @@ extension Scheduler {
     guard let virtualClock = scope?.virtualClock else { return "" }
     let (now, lines) = change { _ in (virtualClock.now, virtualClock.pendingLines) }
     let pending = lines()
-    return "It is \(now). Pending sleeps: \(pending.listedBelow)"
+    return "It is \(now). Pending sleeps:\(pending.listedBelow)"
   }
 }
 
