@@ -117,7 +117,7 @@ package struct HistoryBuilder {
     let isNew = places[event.task] == nil
     guard let task = see(event.task) else { return }
     if isNew || endedSleep.remove(task) != nil {
-      // The task's creation, or the end of its sleep, already has a step.
+      // There is already a step for the task's creation, or for the end of its sleep.
     } else if asleep[task] != nil {
       // A cancelled sleep on one of the runtime's clocks ends without an event.
       isCancelled(task, by: resumer)
@@ -131,7 +131,7 @@ package struct HistoryBuilder {
     actor = onActor
     running = (true, nil)
     guard let task = places[event.task] else {
-      // Only the runtime's own job, which wakes sleeping tasks, becomes ready unseen.
+      // The task was never seen to become ready. So it is the runtime's own task that wakes sleeping tasks.
       waker = event.task
       return
     }

@@ -122,7 +122,7 @@ struct TimeAxis {
         let first = instants[last].jobs.lowerBound
         instants[last].jobs = first...max(moment.job, instants[last].jobs.upperBound)
       } else {
-        // A job during which time moves has a place at both instants.
+        // If time moves during a job, the job has a place at the old instant and one at the new instant.
         instants.append(Instant(time: moment.time, jobs: moment.job...moment.job))
       }
     }

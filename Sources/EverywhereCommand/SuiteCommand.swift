@@ -55,7 +55,7 @@ extension Options {
       } else if argument == "--testing-library" {
         kept += [argument] + [rest.popFirst()].compactMap(\.self)
       } else if !argument.hasPrefix("--filter="), !argument.hasPrefix("--specifier="),
-        // The tests that a bundle with XCTest is to run.
+        // Plain arguments of a test bundle, which name the tests that XCTest is to run, are left out.
         isSwiftTest || argument.hasPrefix("-") || kept.last?.hasPrefix("--") == true
       {
         kept.append(argument)

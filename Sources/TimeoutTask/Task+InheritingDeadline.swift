@@ -36,7 +36,7 @@ extension Task where Failure == any Error {
     // The outermost deadline comes first.
     let deadlines =
       ActiveDeadline.current.map { sequence(first: $0, next: { $0.outer }).reversed() } ?? []
-    // Only the new task uses the operation.
+    // Safe, because the current task no longer uses the operation: only the new task does.
     nonisolated(unsafe) let operation = operation
     return startingIsolated(as: operation.isolation) { isolation in
       Task(name: name, priority: priority) {

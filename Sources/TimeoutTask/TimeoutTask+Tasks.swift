@@ -84,7 +84,7 @@ extension TimeoutTask: Alarm {
     beginsCancelled: Bool = false,
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
-    // Only the new task uses the operation.
+    // Safe, because the current task no longer uses the operation: only the new task does.
     nonisolated(unsafe) let operation = operation
     // The closure captures an integer, because the compiler does not know the layout of `TaskPriority`.
     let priority = priority?.rawValue

@@ -1,13 +1,13 @@
 import ClocksCore
 import ClocksSupport
 
-/// The keys of a clock's durations, which are of type `Value`.
+/// Maps keys to the durations of one clock, which are of type `Value`: see `CustomDurations`.
 ///
 /// Keys are never reused, so the table grows with each sleep and each advance of its clock.
 final class CustomDurationTable<Value: DurationProtocol>: CustomDurations {
   /// Guards `values`. Rank `leaf`.
   private let lock = Lock(.leaf)
-  /// The value of each key, whose attoseconds are the index.
+  /// The durations. The attoseconds of a key are the index of its duration here.
   nonisolated(unsafe) private var values: [Value] = [.zero]
 
   func key(for value: Value) -> Swift.Duration {
@@ -38,13 +38,14 @@ extension VirtualClock {
     return VirtualClock(now: table.key(for: now), table)
   }
 
-  /// Returns what the scheduler's state has in place of `value`, which is of the clock's type of durations.
+  /// Returns a key that stands for `value` in the scheduler's state. With the standard library's durations, it is
+  /// `value` itself.
   func key<Value: DurationProtocol>(for value: Value) -> Duration {
     if Value.self == Duration.self { return unsafeBitCast(value, to: Duration.self) }
     return Self.table(custom).key(for: value)
   }
 
-  /// Returns the value of the clock's type of durations for which `key` stands. The caller need not have the lock.
+  /// Returns the duration for which `key` stands, in the clock's own type. The caller need not hold the lock.
   func value<Value: DurationProtocol>(of key: Duration) -> Value {
     Self.value(of: key, in: custom)
   }

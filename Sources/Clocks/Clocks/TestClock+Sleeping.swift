@@ -197,8 +197,8 @@ extension TestClock {
 extension SleepsWaiter {
   /// Runs `body` after `timeout` of real time, as soon as the test is idle and each unowned job has ended.
   ///
-  /// Only unowned jobs count that are present at the end of the timeout: their tasks may use the clock later.
-  /// Does nothing if the waiter has been released by then. May run `body` twice.
+  /// Waits only for the unowned jobs that exist when the timeout ends: their tasks may still use the clock. Does
+  /// nothing if the waiter has been released by then. May run `body` twice.
   ///
   /// - Parameters:
   ///   - mayRepeat: How many times the timeout, or a tenth of it, may start again.
@@ -219,7 +219,7 @@ extension SleepsWaiter {
           body()
         }
       }
-      // A job may never end, and `afterPresentJobs` then never runs its closure.
+      // If a job never ends, `afterPresentJobs` never runs its closure. So a timer runs `body` as well.
       RealTime(in: timeout * mayRepeat).schedule(body)
     }
   }

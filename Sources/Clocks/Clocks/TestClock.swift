@@ -88,7 +88,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   let origin: CallSite
   /// Guarded by the scheduler's lock.
   nonisolated(unsafe) private var resolution: Duration = .zero
-  /// Whether a use by a task of another test has been recorded. Later uses are not recorded.
+  /// Whether a failure was recorded because a task of another test used the clock. Only the first such use is recorded.
   private let useByOtherTestIsKnown = Atomic(false)
 
   /// Creates a clock that starts at `now`, for the current test.
@@ -141,7 +141,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
   /// exactly its deadline. O(1).
   public var now: Instant { instant(scheduler.change { _ in virtualClock.now }) }
 
-  /// Returns the instant for which an instant of the scheduler's state stands.
+  /// Returns the clock's instant for an instant of the scheduler's state, which may be a key.
   func instant(_ key: Swift.Duration) -> Instant { Instant(offset: virtualClock.value(of: key)) }
 
   /// The resolution that the clock reports: zero, unless a test sets it.

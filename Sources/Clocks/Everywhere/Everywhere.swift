@@ -26,7 +26,8 @@ package enum Everywhere {
     let one = OneRun(
       options: options(isExplored: true, for: record), origin: .unknown, findings: Findings(),
       stepLimit: mostSteps)
-    // Parallel tests may name files by random numbers. The salt makes these numbers differ, even between processes.
+    // Tests may use random numbers as file names. The salt gives each test different numbers, even in another process,
+    // so tests that run in parallel do not share a file.
     one.run.salt = EverywhereSettings.salt(for: record)
     let outcome = await one(plan) { time in
       defer { record.note(time) }
@@ -122,7 +123,7 @@ package enum EverywhereSettings {
     return seed.isMultiple(of: 2) ? .partialOrder(seed: own) : .random(seed: own)
   }
 
-  /// Returns the seeds of `count` orders after that of a seed. None is 0.
+  /// Returns the next `count` seeds after `first`. None of them is 0, the seed of first in, first out.
   package static func seeds(after first: UInt64, count: Int) -> [UInt64] {
     (0..<count).map { number in
       let (seed, wraps) = first.addingReportingOverflow(UInt64(number) + 1)

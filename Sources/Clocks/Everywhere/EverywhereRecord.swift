@@ -101,7 +101,7 @@ enum EverywhereRecords {
         ], to: file)
       return file
     #else
-      // No command collects records there.
+      // The command does not run on this platform, so no records are collected.
       return nil
     #endif
   }()

@@ -54,7 +54,7 @@ enum EverywhereXCTest {
     }
     let isExplored = plan != .firstInFirstOut
     var options = Everywhere.options(isExplored: isExplored, for: record)
-    // Waits of XCTest are often for work outside, which then has some real time before each jump.
+    // XCTest often waits for work outside the scope. The pause before each jump gives that work some real time.
     options.jumpsAfter = .milliseconds(3)
     let explorer = isExplored ? Explorer(ScheduleRun(plan)) : nil
     explorer?.run.salt = EverywhereSettings.salt(for: record)

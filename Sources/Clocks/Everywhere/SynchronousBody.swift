@@ -62,7 +62,7 @@ extension Scheduler: PausableOwner {
 
   func isOnMain(_ number: Int) -> Bool {
     change { state in
-      // A parallel job runs on an earlier thread.
+      // Any other number is that of an abandoned thread, on which a parallel job may run.
       number == state.idleness.threadNumber
         ? state.idleness.isActingOnMain : state.scope?.parallelJobs[number]?.isOnMain ?? false
     }

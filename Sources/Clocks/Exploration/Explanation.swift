@@ -221,8 +221,8 @@ struct Explanation {
     return Set(choices).union(record.steps.indices.filter { named.contains(record.steps[$0]) })
   }
 
-  /// Returns the numbers of the steps to show: those that have to be shown, and the most important ones near them; and
-  /// those for which there is no room.
+  /// Returns the steps to show: those of the constraints, and the most important ones near them. Also returns those for
+  /// which there is no room.
   private func rows(_ details: StepDetails, _ mentioned: Set<Int>, _ hidden: Set<Int>) -> (
     shown: [Int], leftOut: [Int]
   ) {

@@ -83,7 +83,7 @@ struct Finding: Sendable {
     case issue
     /// The error that the operation threw.
     case thrown
-    /// A failure that XCTest has recorded, and cannot be kept from recording.
+    /// A failure that XCTest has already recorded, because XCTest offers no way to withhold it.
     case xcTest
   }
 

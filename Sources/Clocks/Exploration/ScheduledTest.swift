@@ -154,7 +154,7 @@ struct ScheduledTest {
     switch outcome {
     case .passed(let summary):
       if options.wasToBeRecorded {
-        // The timeline of a test that passes is the timeline of a run first in, first out.
+        // The search itself records nothing. So for a test that passes, a first-in-first-out run is recorded.
         let (outcome, _) = await runOnce(.firstInFirstOut, operation)
         for finding in outcome.findings where finding.kind != .issue { fail(finding, finding.text) }
       }

@@ -61,7 +61,7 @@ final class StepDetails: @unchecked Sendable {
 
   private func number(of drain: ActorDrain) -> Int {
     let type = drain.typeName
-    // The address may have been that of another actor, which is gone.
+    // An actor that no longer exists may have had the same address.
     if let number = numbers[drain.actor], actors[number] == type { return number }
     numbers[drain.actor] = actors.count
     actors.append(type)

@@ -260,7 +260,7 @@ struct ScheduleRequest: Sendable {
       }
       limits.count = .max
       limits.endsWithClasses = true
-      // At a millisecond for each order, even a slow machine tries all of these orders in the time.
+      // Even a slow machine runs an order in a millisecond, so it can try this many orders within `time`.
       limits.mostOrders = Int(min(1_000_000, max(1, time / .milliseconds(1))))
       return Meaning(limits: limits, time: time)
     case .upTo(let count):

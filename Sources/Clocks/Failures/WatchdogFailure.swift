@@ -7,7 +7,7 @@ struct Blockage: Sendable {
   var waiting: Int?
   /// Whether the job is known to hold the main thread.
   var isOnMain = false
-  /// Whether the test is abandoned if it cannot end, so that the other tests run on.
+  /// Whether the test is abandoned if it cannot end, so that the other tests can continue.
   var isTestLeft = false
   /// Whether a delayed block of the test, or a timer on a queue, waits for virtual time to move.
   var hasDelayedBlock = false

@@ -137,7 +137,7 @@ enum Symbolizer {
       }
       close(ends[1])
       let output = text(from: ends[0], lines: lines)
-      // The tool has written everything, or takes too long.
+      // By now the tool has written everything, or takes too long.
       kill(process, SIGKILL)
       var status: CInt = 0
       while waitpid(process, &status, 0) < 0, errno == EINTR {}

@@ -71,7 +71,7 @@ private struct TaskDumpWriter {
       notes.append("Not known on this runtime: \(dump.missing.joined(separator: ", ")).")
     }
     let frames = dump.functions.compactMap { symbols.frames[$0] }
-    // Not all frames of libraries have lines.
+    // Only a stack with a frame of the user can be expected to have lines: many frames of libraries have none.
     if frames.contains(where: { $0.function?.isOfUser != false }),
       frames.allSatisfy({ $0.line == nil })
     {
@@ -195,7 +195,7 @@ private struct TaskDumpWriter {
     let functions = task.functions.map { symbols.frames[$0]?.function }
     let own = functions.firstIndex { $0?.isOfUser == true }
     let called = functions[..<(own ?? 0)].last { $0.map { !$0.isThunk && !$0.isClosure } ?? false }
-    // The text says already that the task awaits a continuation.
+    // The state of the task already says that it awaits a continuation.
     guard let text = called??.shortText, !text.contains("Continuation(") else { return nil }
     return text
   }
@@ -210,7 +210,7 @@ private struct TaskDumpWriter {
   private func line(_ address: UInt) -> String? {
     guard let frame = symbols.frames[address] else { return nil }
     guard let function = frame.function else {
-      // A library without the names of its functions is not the user's.
+      // A shared library without names of functions is not part of the user's code.
       return frame.image.contains(".so") ? nil : "a function without a name in \(frame.image)"
     }
     guard function.isOfUser else { return nil }

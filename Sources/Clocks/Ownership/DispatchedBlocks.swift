@@ -7,17 +7,19 @@ struct DispatchedBlocks {
     var thread: Int32?
     /// An address on the stack of that thread, above the frames of the block; 0 if it is not known.
     var mark: UInt = 0
-    /// Whether the test does not wait for it any more. It counts again if it begins after that.
+    /// Whether the test no longer waits for the block. If the block begins after that, it counts again.
     var isAbandoned = false
   }
 
-  /// How often something keeps the blocks of a queue from beginning.
+  /// Counts of what keeps the blocks of one queue from beginning.
   private struct Stops {
-    /// A block of a serial queue, a barrier or a `sync` waits in virtual time, or the queue is suspended.
+    /// Blocks of a serial queue, barriers and `sync` calls that wait in virtual time, and suspensions of the queue.
+    /// While there are any, no block can begin.
     var all = 0
-    /// Another block of a concurrent queue waits in virtual time, so barriers and what is behind them cannot begin.
+    /// Other blocks of a concurrent queue that wait in virtual time. While there are any, barriers and the blocks
+    /// behind them cannot begin.
     var barriers = 0
-    /// A `sync` runs. It may still end, so the blocks behind it can run.
+    /// Running `sync` calls. Such a call may still end, so the blocks behind it count as able to run.
     var syncs = 0
 
     /// Whether anything but a running `sync` keeps blocks from beginning.
@@ -47,7 +49,7 @@ struct DispatchedBlocks {
     didSet { countAgain() }
   }
 
-  /// Whether the blocks do not keep time from moving by one step, because the process is idle (`IdleProcess`).
+  /// Whether the blocks are disregarded while time moves by one step, because the process is idle (`IdleProcess`).
   var areLeftOut = false {
     didSet { if areLeftOut != oldValue { countAgain() } }
   }
@@ -112,7 +114,7 @@ struct DispatchedBlocks {
   /// `change` is 0 if an abandoned block ends: it did not count, but blocks behind it may begin.
   private mutating func countChanges(by change: Int, on queue: BlockQueue) {
     if let stop = stop(of: queue) {
-      // A block that comes to a stopped queue cannot begin.
+      // If no block of the queue can begin, a new one does not change the count.
       if change < 1 || stop.all == 0 { countAgain() }
     } else if !(isMainTaken && queue.isMain) {
       count += change
@@ -161,9 +163,9 @@ struct DispatchedBlocks {
   /// The threads of the blocks that have begun.
   var threads: [Int32] { awaited.compactMap(\.thread) }
 
-  /// The threads of all blocks; `nil` if there is none, or if that of a block is not known.
+  /// The threads of the blocks that have begun; `nil` if there are no blocks, or if no block of some queue has begun.
   ///
-  /// A block that has not begun has no thread. It may wait for another block of its queue.
+  /// A block that has not begun has no thread. If another block of its queue has begun, it may wait for that block.
   var knownThreads: [Int32]? {
     let queues = Set(awaited.filter { $0.thread != nil }.map(\.queue))
     guard !awaited.isEmpty, awaited.allSatisfy({ queues.contains($0.queue) }) else { return nil }

@@ -10,21 +10,21 @@ struct JobQueue: ~Copyable {
   private var head = 0
   /// The number of jobs, which are in consecutive slots, from `head` on.
   private(set) var count = 0
-  /// The number of jobs on the main thread that are the rests of running jobs.
+  /// The number of parked jobs for the main thread.
   private var parkedOnMain = 0
   /// The number of jobs for the main thread that are not parked.
   private(set) var onMain = 0
 
   /// Whether a paused or parallel job holds the main thread.
   var isMainTaken = false { didSet { withholdsMain = isMainTaken || areBlocksAhead } }
-  /// Whether blocks come first that were submitted to the main queue.
+  /// Whether blocks that were submitted to the main queue earlier come first.
   var areBlocksAhead = false { didSet { withholdsMain = isMainTaken || areBlocksAhead } }
-  /// Whether the jobs for the main thread cannot begin, for one of these two reasons.
+  /// Whether jobs for the main thread cannot begin, for either of the two reasons above.
   private(set) var withholdsMain = false
 
   deinit { slots?.deallocate() }
 
-  /// Whether another job or a block holds the main thread. Then no job for that thread can begin that is not parked.
+  /// Whether another job or a block holds the main thread. Then only a parked job can continue on that thread.
   var isMainOccupied: Bool { withholdsMain || parkedOnMain > 0 }
 
   /// Whether no job can begin.

@@ -176,7 +176,8 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
 
   private mutating func removeBlock(at emptied: Int) {
     let mask = length - 1
-    // The blocks after the gap move forward, except past their `home`, where the searches for them begin.
+    // Backward shift deletion: each block after the gap moves into it, unless that place is before the block's `home`,
+    // where the search for the block begins.
     var place = emptied
     var next = (place + 1) & mask
     while blocks[next] != 0 {

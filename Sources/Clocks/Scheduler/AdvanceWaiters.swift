@@ -2,7 +2,7 @@ import ClocksSupport
 
 /// The instant to which an `Advance` moves time.
 enum AdvanceAim {
-  /// The instant at which so much time has passed since the first turn.
+  /// The instant that is this much later than the time at the advance's first turn.
   case duration(Duration)
   case instant(Duration)
   /// To the first deadline, if there is one.

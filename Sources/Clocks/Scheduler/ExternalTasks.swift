@@ -29,7 +29,7 @@ struct ExternalTasks: ~Copyable {
   @_transparent
   var areOutstanding: Bool { (external > 0 || running > 0) && !areLeftOut }
 
-  /// Whether the tasks do not keep time from moving by one step, because the process is idle (`IdleProcess`).
+  /// Whether the tasks are disregarded while time moves by one step, because the process is idle (`IdleProcess`).
   var areLeftOut = false
 
   /// Whether the arrival of a job has to be passed to `jobArrived`.
@@ -136,7 +136,7 @@ struct ExternalTasks: ~Copyable {
     guard mayBecomeExternal(old) || old.runs > 0 else { return replace(id, by: .none) }
     var entry = old
     entry.become(.unverified)
-    // What the task did before is known by now.
+    // What the task did before has been taken into account. Only what it does now matters.
     entry.mayHaveRun = isActive
     entry.isSeenExternal = false
     replace(id, by: entry)

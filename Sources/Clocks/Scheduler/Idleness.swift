@@ -72,7 +72,7 @@ struct Idleness: ~Copyable {
     return isIdle
   }
 
-  /// Makes blocks and external tasks not count, so that time can move by one step. Then `countEverything` is called.
+  /// Disregards blocks and external tasks, so that time can move by one step. The caller then calls `countEverything`.
   mutating func leaveOutParallelWork() {
     dispatchedBlocks.areLeftOut = true
     externalTasks.areLeftOut = true

@@ -199,7 +199,7 @@ extension Scheduler {
     let isDecided =
       switch invariant.kind {
       case .always: !holds
-      // The end of the job that states the invariant is step 0.
+      // The check at the end of the job that states the invariant does not count as a step.
       case .eventually(let limit): holds || invariant.steps > limit
       }
     guard isEnd || isDecided && remove(invariant), !holds else { return }

@@ -14,7 +14,7 @@
   ///
   /// Source: `Test+Macro.swift` of Swift Testing, as of Swift 6.3.
   enum TestDeclarations {
-    // The compiler passes each word of the tuple as a parameter of its own.
+    // A tuple of words, because the compiler passes each of its words as a separate parameter.
     private typealias Words = (
       UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt, UInt,
       UInt, UInt, UInt, UInt, UInt
@@ -90,7 +90,7 @@
     }
 
     private static var replacements: [UnsafeRawPointer] {
-      // A function without a context cannot capture its number.
+      // Only the code's address goes into the call table, so a function cannot capture its number. Each has its own.
       let functions = [
         Declare { withTrait(0, $0) }, Declare { withTrait(1, $0) }, Declare { withTrait(2, $0) },
         Declare { withTrait(3, $0) }, Declare { withTrait(4, $0) }, Declare { withTrait(5, $0) },

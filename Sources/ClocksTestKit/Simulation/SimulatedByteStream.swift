@@ -59,7 +59,8 @@ final class SimulatedByteStream: Sendable {
         isFinished = true
         return !wasFinished && !wasLost
       case .loss:
-        // A loss follows even an end: the end does not tell the reader that the other direction is lost, too.
+        // A loss is sent even after an end. The end concerns one direction, and only the loss says that both are
+        // broken.
         isLossSent = true
         return !wasLost
       }

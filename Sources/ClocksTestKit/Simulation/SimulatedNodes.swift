@@ -196,7 +196,7 @@ final class SimulatedNodes: Sendable {
           try await program.body()
         } catch is CancellationError {
         } catch is UnknownNodeError {
-          // A failure was recorded where the name was used.
+          // The call with the unknown name has already recorded a failure.
         } catch {
           self.programFailed(with: error, in: life, at: program.callSite)
         }

@@ -141,7 +141,7 @@ struct TaskStatus {
 
   init(of task: UnownedJob) {
     let status = unsafeBitCast(task, to: UnsafeRawPointer.self) + TaskABI.Task.status
-    // A debug build calls `load(as:)`, which is generic, but not this.
+    // In a debug build `load(as:)` would be a call of a generic function. This read is inlined.
     flags = status.assumingMemoryBound(to: UInt32.self).pointee
   }
 

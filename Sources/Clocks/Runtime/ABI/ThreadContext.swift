@@ -157,7 +157,7 @@ extension ThreadContext {
   /// Waking another thread takes longer than a short test.
   static func keepingNextJob(_ body: () -> Void) {
     let context = current
-    // The last job may also run on an executor of the user. Then the unowned job becomes ready as usual.
+    // Only the thread of a pump runs kept jobs. On an executor of the user, the unowned job becomes ready as usual.
     if PriorExecutors.areDispatch, context?.pointee.isOfPump == true {
       context?.pointee.keepsNext = true
     }
@@ -274,7 +274,7 @@ struct CurrentTaskSlot {
         let before = Array(variables)
         nonisolated(unsafe) var during: [UInt] = []
         nonisolated(unsafe) var task: UInt = 0
-        // An immediate task runs on this thread.
+        // An immediate task runs on this thread, so its address appears in this thread's variables.
         _ = Task.immediate { @Sendable in
           during = Array(variables)
           task = UnownedTask.current.map { unsafeBitCast($0.job, to: UInt.self) } ?? 0

@@ -18,7 +18,7 @@ import ClocksSupport
 
     /// The classes of serial queues and of concurrent ones; `concurrent` is empty if they are the same.
     private static let classes: (serial: UInt, concurrent: [UInt]) = {
-      // `DISPATCH_QUEUE_CONCURRENT`, which is a macro.
+      // The variable behind `DISPATCH_QUEUE_CONCURRENT`, a macro that Swift cannot import.
       let attribute = RuntimeSymbol.address(of: "_dispatch_queue_attr_concurrent")
       let serial = dispatch_queue_create(nil, nil)
       let concurrent = dispatch_queue_create(nil, attribute.map { OpaquePointer($0) })
@@ -59,7 +59,7 @@ import ClocksSupport
     static func wasMade(
       _ queue: OpaquePointer?, attribute: OpaquePointer?
     ) -> OpaquePointer? {
-      // An attribute that is already inactive stays the same.
+      // The function returns its argument if that attribute already makes queues inactive.
       if let queue, let attribute, let owner = DispatchCalls.owner,
         dispatch_queue_attr_make_initially_inactive(attribute) == attribute
       {

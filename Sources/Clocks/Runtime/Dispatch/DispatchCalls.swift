@@ -226,7 +226,8 @@ enum DispatchCalls {
     private static let itemWait: Interposed<Wait> = Interposed("dispatch_block_wait") {
       item, instant in
       let wait = { itemWait.original(item, $0) }
-      // An item may be performed without a queue.
+      // An item may run without a queue (`perform()`), where this package does not see its end. A notification of
+      // Dispatch reports it.
       let observe = { (itemHasRun: @escaping @Sendable () -> Void) in
         let queue = InternalDispatch.globalQueue(.utility, isBlocked: true)
         HandedBlock.withBlock(itemHasRun) {

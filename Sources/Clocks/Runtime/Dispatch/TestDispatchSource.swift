@@ -50,9 +50,10 @@ import ClocksSupport
     }
 
     var event = Work()
-    /// How often the timer has fired, in virtual time, since its handler began; and before that.
+    /// How often the timer has fired in virtual time since its handler last began (`new`), and between that and the
+    /// handler's call before (`handled`).
     private var firings: (new: UInt, handled: UInt) = (0, 0)
-    /// The data of the program that the handler has not had yet, as far as is known.
+    /// The data that the program has merged and the handler has not received, as far as is known.
     private var unhandled: UInt = 0
     /// Due until the source is registered, because no event comes before. A timer fires without registration.
     private var registration: Work
@@ -236,7 +237,7 @@ import ClocksSupport
           firings.new += UInt((now - next) / interval + 1)
           next += (now - next) / interval * interval + interval
         }
-        // A later number would stand for a date.
+        // Dispatch takes a number above `Int64.max` for a date.
         return next <= UInt64(Int64.max) ? next : nil
       }
       if event.hasHandler {
@@ -263,7 +264,7 @@ import ClocksSupport
     func setHandler(_ block: UnsafeRawPointer?, for work: Handler, by set: Setter) {
       lock.withLock {
         self[keyPath: work].hasHandler = block != nil
-        // Without a handler, nothing would end the count of work that is due.
+        // The handler ends the count of work that is due. Without a handler, that work must not count.
         if block == nil { forget(&self[keyPath: work]) }
       }
       replace(block, by: set, for: work)

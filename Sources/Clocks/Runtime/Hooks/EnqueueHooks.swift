@@ -166,9 +166,9 @@ extension RuntimeHooks {
 }
 
 extension Duration {
-  /// The delay, rounded up to three or four digits.
+  /// The delay, rounded up to four digits, and to whole microseconds.
   var roundedUpAfterReadingTheClockTwice: Duration {
-    // Such a delay never ends. For shorter ones, nothing overflows.
+    // A longer delay never ends, and need not be rounded. The arithmetic below does not overflow for shorter delays.
     guard self < Self.longest else { return self }
     var unit: Int128 = 1_000_000_000_000
     while unit &* 10_000 <= attoseconds { unit &*= 10 }

@@ -182,7 +182,7 @@ enum ExternalTaskRegistry {
       var quietSince: UInt64 = 0
       if !onlyOwnerCanTell, !TaskStatus.isAboutToRun(task.job) {
         quietSince = next
-        // Nearly always the task has returned, so nothing is retained before this is known.
+        // Nearly always the task has already returned. The check comes first, so that nothing is retained in that case.
         guard firstJob(thatMayRun: task.job, before: next) != nil else { return nil }
       }
       entries.append(

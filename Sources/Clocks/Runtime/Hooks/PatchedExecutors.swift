@@ -21,7 +21,7 @@ final class PatchedDefaultExecutor: TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    // Without the task's preference, the runtime would pass the job to the hook.
+    // The task prefers this executor, so the runtime bypasses the hook that other code has set. This calls the hook.
     guard RuntimeHooks.isOnlyPreferred, let hook = JobHook.ofOtherCode else {
       return RuntimeHooks.jobEnqueued(job, on: .pool)
     }
@@ -111,7 +111,7 @@ extension RuntimeHooks {
     // Without the cast, the compiler would open the existential and pass only one word.
     let (type, table) = unsafeBitCast(
       factory as any LookAlikeFactory.Type, to: (UnsafeRawPointer, UnsafeRawPointer).self)
-    // The three words are the argument, and the type and the witness table of its generic parameter.
+    // A generic function also takes the type and the witness table of its parameter: hence three words.
     unsafeBitCast(create, to: Create.self)(type, type, table)
     return true
   }

@@ -76,7 +76,7 @@ enum RuntimeHooks {
       return key
     }()
   #else
-    // The only thread is the main one.
+    // Without Dispatch, all jobs run on the main thread.
     static var isOnMainQueue: Bool { true }
   #endif
 
@@ -219,7 +219,8 @@ enum InternalDispatch {
         guard let queue = find?(quality.rawValue, flags) else { return .global() }
         return Unmanaged<DispatchQueue>.fromOpaque(queue).takeUnretainedValue()
       #else
-        // Here a queue that Dispatch's C functions return is no `DispatchQueue`, so the flags are ignored.
+        // On this platform a queue from Dispatch's C functions cannot be used as a `DispatchQueue`, so the flags are
+        // ignored.
         return .global()
       #endif
     }
@@ -258,7 +259,7 @@ extension RealTime {
     // A 32-bit `Int` could not hold three seconds.
     let delay = Int64(clamping: nanosecondsLeft)
     #if os(Linux)
-      // The queue has threads even if blocks of tests occupy all others.
+      // With `isBlocked`, Dispatch starts a thread for the queue even if blocks of tests occupy all others.
       let queue = InternalDispatch.globalQueue(.utility, isBlocked: true)
       dispatch_after_f(dispatch_time(0, delay), queue, InternalWork.retained(body)) {
         InternalWork.run($0)

@@ -98,11 +98,11 @@ extension SchedulingSelfTest {
   init(_ strategy: HookStrategy) {
     self.strategy = strategy.rawValue
     otherCopy = OtherCopy.place
-    // Another copy of this module would have redirected the calls to itself.
+    // If another copy of this module has the hooks, the calls are redirected to that copy.
     seesDispatch = DispatchCalls.areSeen && otherCopy == nil
     guard strategy != .none else {
-      // Nothing is installed, so nothing is seen, and no job is created to try: a sleep traps if the program has a
-      // default executor of its own that cannot delay jobs.
+      // No hooks are installed, so nothing is seen. No job is created to test that, because a sleep would trap in a
+      // program whose own default executor cannot delay jobs.
       (seesTasks, seesMainActor, seesYields, seesSleeps) = (false, false, false, false)
       unverified = StatusProbe.here.missing + TestLibraries.missing
       return
@@ -118,7 +118,7 @@ extension SchedulingSelfTest {
       }
     }
     seesMainActor = main != nil
-    // The job does nothing that needs the main thread.
+    // The job does nothing that needs the main thread, so it may run on this thread.
     main.map { RuntimeHooks.run($0, on: .main) }
 
     seesYields = Self.seesSuspension { await Task.yield() }

@@ -221,7 +221,7 @@ extension RuntimeHooks {
     if !owners.isEmpty { ExternalTaskRegistry.look() }
     let owners = owners + (waiting.map { [$0] } ?? [])
     for owner in owners.dropLast() { owner.externallyStartedJobEnded(on: nil) }
-    // The thread has nothing else to do, so it runs the jobs of the last owner.
+    // The thread is free now, so it continues with the jobs of the last owner.
     let kept = owners.last?.externallyStartedJobEnded(on: ready.executor)
     guard ready.executor != .pool, let job = kept else { return kept }
     UnownedJobs.submit(job)

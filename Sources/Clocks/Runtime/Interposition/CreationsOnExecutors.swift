@@ -32,7 +32,8 @@ enum CreationsOnExecutors {
   static func end(_ creation: Creation, of task: UInt64) {
     let jobs: [Postponed] = lock.withLock {
       if let place = creations.firstIndex(of: creation) { creations.remove(at: place) }
-      // The end of the last creation also enqueues jobs of unowned tasks, which no creation enqueues otherwise.
+      // A postponed job may belong to an unowned task, for which `end` is never called. The end of the last creation on
+      // the executor enqueues such jobs.
       let isLast = !creations.contains { $0.executor == creation.executor }
       func goesOn(_ postponed: Postponed) -> Bool {
         taskID(of: postponed.job) == task || isLast && postponed.executor == creation.executor
@@ -76,7 +77,7 @@ struct CustomExecutor: Equatable {
     (self.reference, self.isSerial) = (reference, isSerial)
   }
 
-  /// What gets the first job of a task.
+  /// The receiver of a task's first job.
   enum First {
     case custom(CustomExecutor)
     case defaultActor
@@ -84,7 +85,7 @@ struct CustomExecutor: Equatable {
     case runtime
   }
 
-  /// Returns what gets the first job of a task with these options.
+  /// Returns the receiver of the first job of a task with these options.
   ///
   /// A serial executor takes precedence over one that the task prefers.
   static func first(in options: UnsafeRawPointer) -> First {

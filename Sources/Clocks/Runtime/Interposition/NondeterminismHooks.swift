@@ -23,7 +23,7 @@ enum NondeterminismHooks {
     #if os(Linux) && canImport(Glibc)
       guard fill.entry.isFound else { return }
       CallTables.redirect([fill.entry], in: .users())
-      // Stored already, unless the hooks were not installed.
+      // `prepare` was called when the hooks were installed. Without hooks, it is called here.
       if originalSystemCall == nil { prepare() }
       for library in ["libswiftCore.so", "libFoundationEssentials.so"] as [StaticString] {
         CallTables.redirect([callSystem.entry], in: .library(library))

@@ -1,6 +1,6 @@
-// The Swift runtime and Foundation read the system's clocks through a function of the C library,
-// `clock_gettime`. A test process replaces it in the call tables of these two libraries; and of the test bundle, in
-// suites that were not written for virtual time. Dispatch, the C library and all other code still read real time.
+// The Swift runtime and Foundation read the system's clocks through a function of the C library, `clock_gettime`. A
+// test process replaces it in the call tables of these two libraries. In suites that were not written for virtual time,
+// it also replaces it in the test bundle's call table. Dispatch, the C library and all other code still read real time.
 //
 // Waits in Foundation take real time, and end at a date. In a scope that date was computed from virtual time. So
 // the replacements of the functions by which Foundation waits correct the date.

@@ -15,7 +15,8 @@ enum TaskCreation {
   static func redirect() {
     #if os(Linux) && canImport(Glibc)
       guard TaskStatus.isReadable else { return }
-      // All in one pass, because each reads all call tables of the process. `JobRuns.entries` may be empty.
+      // All functions are redirected in one pass, because each pass reads all call tables of the process.
+      // `JobRuns.entries` may be empty.
       let entries =
         [createTask.entry, beginAsyncLet.entry, IsolatedDeinits.entry] + JobRuns.entries
       let seen = CallTables.redirectEach(entries, in: .users())

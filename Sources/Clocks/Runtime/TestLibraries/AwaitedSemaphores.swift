@@ -9,7 +9,7 @@ enum AwaitedSemaphores {
   private struct Waiters {
     let owner: any PausableOwner
     var count = 0
-    /// The numbers of the blocks as which signals count.
+    /// The numbers under which signals count as blocks.
     var signals: [UInt64] = []
   }
 

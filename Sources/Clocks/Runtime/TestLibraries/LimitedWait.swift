@@ -33,7 +33,7 @@ import Synchronization
       let limited = LimitedWait(for: object)
       lock.withLock { all.append(limited) }
       defer { lock.withLock { all.removeAll { $0 === limited } } }
-      // A signal that comes from now on wakes the thread.
+      // The wait is registered, so a later signal wakes the thread. An earlier signal is taken here.
       if wait(DispatchTimes.now) == 0 { return 0 }
       observe { limited.wake.signal() }
       let callback = TimedCallback("a wait with a limit") {

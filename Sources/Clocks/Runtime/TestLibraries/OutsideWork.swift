@@ -47,7 +47,7 @@ enum OutsideWork {
       }
     }
 
-    /// How a system call gets the limit of its wait. The numbers are positions among its arguments.
+    /// How the limit of its wait is passed to a system call. The numbers are positions among the call's arguments.
     private enum Limit {
       case none
       case pointer(Int)
@@ -104,7 +104,7 @@ enum OutsideWork {
       guard let call = words.first else { return false }
       // The fourth argument of `futex` is the address of the limit.
       if lockWaits.contains(call) { return !isOfBlock || !Limit.pointer(4).mayBeReached(words) }
-      // Such a wait may have a limit, too.
+      // A wait for a signal may have a limit, too.
       if signalWaits.contains(call) { return !isOfBlock }
       guard epollWaits.contains(call) else { return false }
       let kinds = watchedFiles(words)?.map(kind)
@@ -167,7 +167,7 @@ enum OutsideWork {
       for thread in all {
         let call = systemCall(of: thread)
         guard !paused.contains(thread) else {
-          // It may be about to run a block of its run loop.
+          // The thread may be about to run a block of its run loop.
           if call.first == "running" { return nil }
           continue
         }

@@ -5,7 +5,7 @@ protocol PausableOwner: TaskOwner {
   var pendingCount: Int { get }
   var pausedWaits: PausedWaits { get }
 
-  /// Whether a thread that runs the owner's jobs runs those for the main thread.
+  /// Whether a thread that runs the owner's jobs is the main thread.
   ///
   /// - Parameter number: The `ThreadContext.number` of the thread.
   func isOnMain(_ number: Int) -> Bool

@@ -171,7 +171,7 @@ enum SwiftTesting {
 
   /// Calls `Issue.record(_:sourceLocation:)`. Returns `false` if the process has no such function.
   static func record(_ message: String, at callSite: CallSite) -> Bool {
-    // Swift Testing stops the process at a file without a module's name, or a line or column 0.
+    // Swift Testing ends the process if the file has no module name, or if the line or the column is 0.
     let fileID = callSite.fileID.description
     let file = fileID.contains("/") ? fileID : "Unknown/\(fileID)"
     let line = max(1, Int(clamping: callSite.line))

@@ -29,7 +29,8 @@ extension ThreadWaits {
     firedTimers = timers
     let next = min(deadline - now, RunLoopTimers.delay(for: owner) ?? deadline - now)
     let isHeld = !isEndless && isQuiet && mayBeForRealWork(until: next)
-    // Read after `isHeld`: the work may have stopped the run loop, and have ended.
+    // Read after `isHeld` was computed: work that has just ended, and so does not count for `isHeld`, may have stopped
+    // the run loop.
     if isSlice, isStopMissed.exchange(false, ordering: .sequentiallyConsistent) {
       return MainRunLoop.stopped
     }

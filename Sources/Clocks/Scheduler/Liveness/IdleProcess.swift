@@ -69,7 +69,7 @@ enum IdleProcess {
       let tests = Self.tests
       guard !tests.isEmpty else {
         isLooking.store(false, ordering: .sequentiallyConsistent)
-        // A test may have begun meanwhile.
+        // A test may have begun after `tests` was read, and have seen that looks continue.
         if !Self.tests.isEmpty { testBegins() }
         return
       }

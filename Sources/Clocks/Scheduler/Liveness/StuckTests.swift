@@ -33,7 +33,7 @@ enum StuckTests {
   private static func situation(_ stuck: [Scheduler], among schedulers: [Scheduler]) -> Situation? {
     guard TestLibraries.isTestProcess else { return nil }
     let counts = stuck.map(\.progress)
-    // Such a process has one test. The process that has started it gets the failures when this one ends.
+    // The process of an exit test runs one test. Its parent process receives the failures when it ends.
     if Environment.isExitTest { return counts + schedulers.map(\.progress) }
     if TestCaseMembership.isOn { return awaitedTasks(ifAllAreOf: stuck).map { $0 + counts } }
     // XCTest runs one test at a time, so no other test may continue if the newest one is stuck.
@@ -69,7 +69,7 @@ enum StuckTests {
       let owner = TaskOwnership.shared.owner(of: task.id)
       if !stuck.contains(where: { $0 === owner }) {
         switch (task.state, task.dependency) {
-        // The test library's own task.
+        // A task of the test library, which awaits its child tasks.
         case (.suspended, .group): break
         // The task waits for a thread, while stuck tests may hold all threads.
         case (.enqueued, nil) where isAnyThreadHeld: break
@@ -97,7 +97,7 @@ enum StuckTests {
 
       \(Scheduler.dumpText(of: stuck))
       """)
-    // A function that is called at exit may wait for a lock that a stuck test holds.
+    // A function that `exit` calls may wait for a lock that a stuck test holds. So a timer ends the process after all.
     RealTime(in: .seconds(5)).schedule { _exit(1) }
     exit(1)
   }

@@ -80,7 +80,7 @@ enum Watchdog {
       let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
       let knowledge = scheduler.knowledgeOfAdvances
       if case .endless = knowledge { continue }
-      // The first report has made the test fail, so it may end soon.
+      // After a report the test has failed anyway, so its later sleeps end after a tenth of the limit.
       if let standstill = scheduler.newStandstill(
         after: knowledge == .known ? limit / 10 : limit, isAnyBusy: isAnyBusy, hasScope: hasScope,
         mayBeLost: scheduler.isTestKnown && !scheduler.wasReported)
@@ -231,7 +231,7 @@ extension Scheduler {
       RealSleeps.mayWake(self) || change({ $0.activity.standstill.isProcessBusy })
         || MachineLoad.mayOutsideAct
     else { return found }
-    // Something outside may still wake the test, so the limit begins again.
+    // Work outside the test may still wake it up, so the limit begins again.
     change { $0.activity.standstill = Watch() }
     return nil
   }

@@ -121,8 +121,8 @@ extension Scheduler {
       guard let scope = state.scope else { return }
       scope.pace.holds -= 1
       if isUnlimited { scope.pace.unlimitedHolds -= 1 }
-      // During the hold, no alarm was set, or an alarm rang without effect. A thread outside the scope may end the
-      // hold, so the scope may be idle already.
+      // If no alarm is set, none was needed during the hold, or one rang without effect. A thread outside the scope may
+      // end the hold while the scope is idle, so an alarm is needed now.
       if scope.pace.alarm == nil { scope.mustSetAlarm = true }
     }
   }

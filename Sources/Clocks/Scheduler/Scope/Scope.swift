@@ -222,7 +222,8 @@ final class ScopeState {
     switch reason {
     case .pause:
       pace.pauseIsOver = true
-      // The sleep for which the alarm was set may be gone. Then the scope may be stuck.
+      // The sleep for which the pause began may have been cancelled. Then the scope may be stuck, and needs an alarm
+      // for that.
       mustSetAlarm = true
       return nil
     case .stuck:
