@@ -22,8 +22,8 @@ package struct ScheduleToken: Hashable, Sendable {
       switch self {
       case .version(let version):
         """
-        it is of version \(version) of the model, and this one is \(ScheduleToken.version): the order \
-        that it stands for is not known any more. Search again with `.schedules`, and take the new \
+        it is of version \(version) of the model, but this package has version \(ScheduleToken.version), and \
+        no longer knows which order the token stands for. Search again with `.schedules`, and use the new \
         token.
         """
       case .damaged(let part):

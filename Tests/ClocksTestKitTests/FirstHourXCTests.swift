@@ -298,7 +298,7 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
   @Test func theReportOfABlockedJobSaysThatTheTestIsLeft() async throws {
     let (text, issues) = try await run(example: "blocksInTheTrait")
     #expect(
-      issues.first?.text.contains("if the test cannot end without it, the other tests run on.")
+      issues.first?.text.contains("if the test cannot end without it, the other tests continue.")
         == true, "\(text)")
     #expect(!text.contains("error: The process ends"), "\(text)")
     #expect(text.contains("Test blocksInTheTrait() failed after"), "\(text)")

@@ -81,7 +81,7 @@ import Testing
     such a loop when its task is cancelled: write `try`. In a scope, time stands still while jobs run, so a \
     loop that waits for `Date()` or `ContinuousClock.now` must sleep. The test goes on without the job; if the \
     test cannot end without it, \
-    the other tests run on.
+    the other tests continue.
     It is 3.0 seconds. Pending sleeps: none
     """
 

@@ -235,7 +235,7 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
   ///
   /// ```
   /// Where the test's 2 tasks are:
-  /// - task #15 runs, and asks for this
+  /// - task #15 runs, and requests this dump
   /// - task #33 "poller" sleeps until 2.0 seconds on TestClock
   ///     Poller.pause() at PollerTests.swift:7
   ///     Poller.poll() at PollerTests.swift:6

@@ -268,7 +268,7 @@ struct Explanation {
 
   static func notDeterministic(_ divergence: Divergence) -> String {
     """
-    The test does not do the same in the same order, so an order that fails could not be found again: two \
+    The test does not behave the same in two runs of one order, so a failing order could not be replayed: two \
     runs first in, first out \(divergence.description)
     """
   }

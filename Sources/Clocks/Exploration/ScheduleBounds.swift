@@ -31,22 +31,22 @@ extension ScheduleBounds {
     if faults < 0 {
       throw .init(
         description: """
-          `faults:` is how many faults may strike in one schedule, which is not negative; it is \(faults). Leave \
-          it out for none.
+          `faults:` says how many faults may strike in one schedule, and cannot be negative; it is \(faults). Leave \
+          it out if none may strike.
           """)
     }
     if stalls < 0 {
       throw .init(
         description: """
-          `stalls:` is how often time may pass in one schedule while a job is under way, which is not negative; it \
-          is \(stalls). Leave it out for never.
+          `stalls:` says how often time may pass in one schedule while a job is under way, and cannot be negative; \
+          it is \(stalls). Leave it out if jobs are to take no time.
           """)
     }
     if stalls > 0 ? stallTime <= .zero : stallTime != .zero {
       throw .init(
         description: """
-          `stalls:` and `upTo:` belong together, and are positive: how often time may pass while a job is under way, \
-          and how long at most. They are \(stalls) and \(stallTime). An example is \
+          `stalls:` and `upTo:` belong together, and must be positive: they say how often time may pass while a job \
+          is under way, and how much time at most. They are \(stalls) and \(stallTime). An example is \
           `stalls: 1, upTo: .seconds(1)`.
           """)
     }

@@ -58,8 +58,8 @@ struct ScheduledTest {
         """
         A test can be run in many orders only where every hop of its tasks to an actor and back is seen. \
         This process cannot see \(missing) (\(SchedulerCapability.selfTest.description)), so nothing was run: one \
-        order alone would say nothing about the others. It takes Swift 6.3 on Linux, and no CLOCKS_DOOR \
-        that keeps it from that.
+        order alone would say nothing about the others. This needs Swift 6.3 on Linux, and no value \
+        of CLOCKS_DOOR with which hops are not seen.
         """)
       return nil
     }
@@ -197,7 +197,7 @@ struct ScheduledTest {
       report.fail(
         """
         \(failure.finding.text)
-        (When the schedule was run once more, this failure did not come.)
+        (When the schedule was run once more, this failure did not occur.)
         \(explanation)
         """)
     }

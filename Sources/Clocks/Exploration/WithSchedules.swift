@@ -226,8 +226,8 @@ struct ScheduleRequest: Sendable {
     if slack < .zero {
       throw Problem(
         description: """
-          `slack:` is how late a sleep may wake, which is not negative; it is \(slack). Leave it out \
-          for sleeps that are on time.
+          `slack:` says how late a sleep may wake, and cannot be negative; it is \(slack). Leave it out \
+          if sleeps are to wake on time.
           """)
     }
     var limits = ScheduleSearch.Limits(count: Self.standardCount, seed: try seedOfSearch())

@@ -72,8 +72,8 @@ enum ScopeProblem: Sendable {
     case .held(let period, let pending):
       return """
         withVirtualTime is stuck at \(now): for \(period) nothing could run, and \
-        `holding` keeps time from jumping. If what it runs sleeps in virtual time, each of the two \
-        waits for the other: put nothing but real work into it. The operation has been cancelled. \
+        `holding` keeps time from jumping. If the code in `holding` sleeps in virtual time, the sleep and \
+        `holding` wait for each other: put only real work into it. The operation has been cancelled. \
         Pending sleeps:
         \(pending().listed)
         """

@@ -54,7 +54,7 @@ struct Blockage: Sendable {
     }
     return """
       The test goes on without the job; if the test cannot end without it, \
-      \(isTestLeft ? "the other tests run on." : processEnds)
+      \(isTestLeft ? "the other tests continue." : processEnds)
       """
   }
 }
@@ -117,7 +117,7 @@ struct Standstill: Sendable {
 
   /// Added to the description if the test is known, and can end.
   static let sleepsEnd = """
-    They throw a CancellationError now, so that the test can end. A CancellationError that follows comes from this.
+    They throw a CancellationError now, so that the test can end. That error may be reported next.
     """
 
   func description(after limit: Duration) -> String {

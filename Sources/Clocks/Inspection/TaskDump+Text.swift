@@ -163,7 +163,7 @@ private struct TaskDumpWriter {
     if let sleep = entry.sleep { return isOneOfMany ? "sleeps" : "sleeps \(sleep)" }
     switch (task.state, task.dependency) {
     case (.running, _):
-      if entry.asks { return "runs, and asks for this" }
+      if entry.asks { return "runs, and requests this dump" }
       return entry.thread.isEmpty ? "runs" : "blocks its thread"
     case (.over, _): return "is over"
     case (.suspended, .task(let address)):

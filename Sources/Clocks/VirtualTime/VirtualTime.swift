@@ -188,8 +188,8 @@ public struct NoVirtualTimeError: Error, Hashable, Sendable, CustomStringConvert
     There is no scope of virtual time here. Give the test the trait, @Test(.virtualTime), or run the code \
     in withVirtualTime { … }.
 
-    In a test with the trait, this means that the code runs on a thread, and in no task of the test: get the \
-    scope in the test, and pass it on.
+    If the test has the trait, this code runs on a thread, outside all tasks of the test: read the scope in the \
+    test, and pass it on.
     """
   }
 }

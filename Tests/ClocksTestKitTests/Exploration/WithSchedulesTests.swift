@@ -247,7 +247,7 @@ private final class NameLog: @unchecked Sendable {
     #expect(found.count == 1)
     let text = try #require(found.first?.text)
     #expect(text.hasPrefix("the operation threw Found"))
-    #expect(!text.contains("this failure did not come"), "\(text)")
+    #expect(!text.contains("this failure did not occur"), "\(text)")
     #expect(text.contains("b.1 before a.1\n  aa.1 before ba.1"), "\(text)")
     #expect(text.contains("(failed in 2 of 2 replays)"), "\(text)")
   }
@@ -330,7 +330,7 @@ private final class NameLog: @unchecked Sendable {
       try await text(.exhaustive(reversals: 0)).first?.contains("expects 1 reversal or more")
         == true)
     #expect(
-      try await text(.standard, slack: .seconds(-1)).first?.contains("is not negative") == true)
+      try await text(.standard, slack: .seconds(-1)).first?.contains("cannot be negative") == true)
     #expect(
       try await text(.schedule("3:a.1<b.1:0000")).first?.contains("it is of version 3") == true)
     #expect(

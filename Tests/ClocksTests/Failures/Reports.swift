@@ -53,7 +53,7 @@ enum Reports {
     let time move by itself, with `withVirtualTime`.
     Pending sleeps:
       - until 1.0 seconds, since 0.0 seconds, task #, on TestClock
-    They throw a CancellationError now, so that the test can end. A CancellationError that follows comes from this.
+    They throw a CancellationError now, so that the test can end. That error may be reported next.
     """
 
   static let shared = """

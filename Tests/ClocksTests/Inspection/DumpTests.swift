@@ -86,7 +86,7 @@ private actor Store {
     #expect(
       Self.unnumbered(clock.dump()) == """
         Where the test's 5 tasks are:
-        - task # "[Swift Testing] test aTestsTasksAreATree() - running" runs, and asks for this
+        - task # "[Swift Testing] test aTestsTasksAreATree() - running" runs, and requests this dump
         - task # "poller" sleeps until 2.0 seconds on TestClock
             Poller.pause() at DumpTests.swift
             Poller.poll() at DumpTests.swift
@@ -105,7 +105,7 @@ private actor Store {
     #expect(
       Self.unnumbered(clock.dump()) == """
         Where the test's task is:
-        - task # "[Swift Testing] test aTestsTasksAreATree() - running" runs, and asks for this
+        - task # "[Swift Testing] test aTestsTasksAreATree() - running" runs, and requests this dump
         """)
   }
 

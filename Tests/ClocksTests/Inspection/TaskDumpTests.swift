@@ -39,7 +39,7 @@ import Testing
     #expect(
       Self.text(entries.reversed()) == """
         Where the test's 10 tasks are:
-        - task #1 runs, and asks for this
+        - task #1 runs, and requests this dump
         - task #2 runs
         - task #3 sleeps until 3.0 seconds on TestClock
         - task #4 "reader" awaits the value of task #3
@@ -176,7 +176,7 @@ import Testing
         Failed.
 
         Where the test's 2 tasks are:
-        - task #1 runs, and asks for this
+        - task #1 runs, and requests this dump
         - task #2 awaits a continuation
         """)
   }

@@ -31,7 +31,7 @@ import XCTest
       "  - until 3.0 seconds, since 0.0 seconds, task \"first\" (#",
       "  - until 7.0 seconds, since 2.0 seconds, task #",
       """
-      They throw a CancellationError now, so that the test can end. A CancellationError that follows comes from this.
+      They throw a CancellationError now, so that the test can end. That error may be reported next.
       """,
       "with 1 issue",
     ]

@@ -514,8 +514,8 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
       reports.all.first?.withoutDump.hasPrefix(
         """
         withVirtualTime is stuck at 2.0 seconds: for 0.05 seconds of real time nothing could run, \
-        and `holding` keeps time from jumping. If what it runs sleeps in virtual time, each of the \
-        two waits for the other: put nothing but real work into it. The operation has been \
+        and `holding` keeps time from jumping. If the code in `holding` sleeps in virtual time, the \
+        sleep and `holding` wait for each other: put only real work into it. The operation has been \
         cancelled. Pending sleeps:
           - until 3.0 seconds, since 2.0 seconds, task #
         """) == true)
