@@ -42,9 +42,9 @@ import Testing
     (tasks: [[[0], [0]], [[0], [0]]], orders: 6, classes: 6),
     // Only the second steps touch it: one of them is first.
     (tasks: [[[], [0]], [[], [0]]], orders: 6, classes: 2),
-    // The same two actors together are no more than one.
+    // If two actors are touched by the same steps, there are no more classes than with one.
     (tasks: [[[], [0, 1]], [[], [1, 0]]], orders: 6, classes: 2),
-    // Two actors in opposite orders: both can be first for one of them, but not each for the other's.
+    // Two actors in opposite orders: it is impossible that each task is first at the actor that it touches second.
     (tasks: [[[0], [1]], [[1], [0]]], orders: 6, classes: 3),
     // Three tasks at one actor: 3! orders of the steps that touch it.
     (tasks: [[[], [0]], [[], [0]], [[], [0]]], orders: 90, classes: 6),

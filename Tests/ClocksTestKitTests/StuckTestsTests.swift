@@ -99,7 +99,7 @@ enum Stuck {
 
   @Test(.virtualTime) func spins() async { if Stuck.isAsked { Stuck.spins() } }
 
-  /// The thread comes back after the test was left, and before `comesLater` ends.
+  /// The thread continues after the test was abandoned, and before `comesLater` ends.
   @Test(.virtualTime) func blocksForAWhile() async {
     if Stuck.isAsked { { Thread.sleep(forTimeInterval: 6) }() }
   }
@@ -376,7 +376,7 @@ final class StuckSetUpXCTests: XCTestCase {
   }
 }
 
-/// A test that does not continue is reported, and then it is left, or the process ends.
+/// A test that does not continue is reported. Then it is abandoned, or the process ends.
 @Suite struct StuckTestsTests {
   private static let end = "error: The process ends with exit code 1, because only"
 

@@ -12,7 +12,7 @@ import Testing
       while !isSet.load(ordering: .sequentiallyConsistent) {}
     }
 
-    /// The loop begins first: a task that finds that it has not begun lets it go first.
+    /// Yields until the loop has begun.
     func awaitSpin() async {
       while !hasBegun.load(ordering: .sequentiallyConsistent) { await Task.yield() }
     }
@@ -46,7 +46,7 @@ import Testing
     #expect(await later.value)
   }
 
-  /// The task that loops sleeps afterwards, and so does the one that ends the loop.
+  /// After the loop, the task that looped sleeps, and so does the one that ended the loop.
   @Test func theLoopGoesOnAsATask() async throws {
     let start = ContinuousClock.now
     let loop = Task.detached { [flags] in

@@ -191,7 +191,7 @@ final class EverywhereXCTMixedSamples: TimedSamples, @unchecked Sendable {
 
   func testUsesWorkers() {
     useWorkers()
-    // Virtual time is ahead of real time when the threads sleep in real time.
+    // Moves virtual time ahead of real time before the threads sleep in real time.
     Thread.sleep(forTimeInterval: Self.isReal ? 0 : 2)
   }
   func testUsesWorkersAgain() { useWorkers() }

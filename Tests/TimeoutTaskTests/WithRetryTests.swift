@@ -168,7 +168,7 @@ import TimeoutTask
         try attempt(failing: 9)
       }
     }
-    // That the next attempt would be too late is known before the pause.
+    // It is known before the pause that the next attempt would be too late.
     await clock.advance(by: log.all.last ?? .zero)
     await clock.run()
     await #expect(throws: Failure.self) { try await task.value }

@@ -60,7 +60,7 @@ import TimeoutTask
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  /// With `nil`, code would continue that has no time left.
+  /// If the result were `nil`, code without time left would continue.
   @Test func aPassedOuterDeadlineGivesAnErrorAndNotNil() async {
     let log = Log<String>()
     let task = Task { [clock] in

@@ -98,7 +98,7 @@ import Testing
       ])
   }
 
-  /// A timer has no pending sleep of former times, nor while it does not run.
+  /// A timer that is set again has one pending sleep, and a timer that does not run has none.
   @Test(.virtualTime) func aTimerThatIsSetAgain() async throws {
     let time = try #require(VirtualTime.current)
     let start = ContinuousClock.now

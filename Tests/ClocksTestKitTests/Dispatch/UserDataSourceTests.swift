@@ -5,7 +5,7 @@
   import TestTraits
   import Testing
 
-  /// Sources whose data the test merges: their handlers are waited for. And the data of timers.
+  /// Sources into which a test merges data: it waits for their handlers. Also the data of timers.
   @Suite struct UserDataSourceTests {
     private static let kinds:
       [@Sendable (DispatchQueue) -> (any DispatchSourceProtocol, (UInt) -> Void)] =
@@ -94,7 +94,7 @@
       source.cancel()
     }
 
-    /// Setting a timer anew forgets the firings that its handler has not had.
+    /// Setting a timer again forgets the firings that its handler has not handled yet.
     @Test(.virtualTime) func aTimerThatIsSetAnewCountsFromZero() async throws {
       let (log, queue) = (Log<UInt>(), DispatchQueue(label: "timer"))
       let timer = DispatchSource.makeTimerSource(queue: queue)

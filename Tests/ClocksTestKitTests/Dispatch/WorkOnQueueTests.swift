@@ -93,7 +93,7 @@ import Testing
     ]
   }
 
-  @Test(.repeated(10)) func advanceWaitsForIt() async throws {
+  @Test(.repeated(10)) func advanceWaitsForABlock() async throws {
     for (name, submit) in ways {
       let clock = TestClock()
       let ticks = Tally()

@@ -95,7 +95,7 @@ private final class Flag: Sendable {
       ])
   }
 
-  /// Keeps the second step of task `a` back for 3,000 steps, because each constraint does for 1,000.
+  /// Delays the second step of task `a` by 3,000 steps: each of the three constraints delays it by 1,000.
   private static let delayed = "1:b.9000<a.2,b.9001<a.2,b.9002<a.2:0000"
 
   /// Runs an operation by a token until it ends, or has had 500 steps.
@@ -175,7 +175,7 @@ private final class Flag: Sendable {
     #expect(isOver.isSet)
   }
 
-  /// The jobs of a run that is left do not run, nor does the rest of one.
+  /// In a run that is abandoned, neither jobs nor the rest of a parked job run.
   @Test func aRunThatIsLeftKeepsItsOtherThreads() async throws {
     let (hasBegun, isOver) = (Flag(), Flag())
     let found = try await run(Self.delayed) { time in

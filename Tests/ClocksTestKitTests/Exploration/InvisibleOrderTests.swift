@@ -15,7 +15,7 @@ private final class NameLog: @unchecked Sendable {
 
 /// Orders that no record of a run shows: of locks, of threads, of errors of one type.
 @Suite struct InvisibleOrderTests {
-  /// No step of it touches an actor.
+  /// No step of this test touches an actor.
   @Test func reversesTheOrderOfALock() async throws {
     let found = try await failures {
       try await withSchedules(.exhaustive(reversals: 2)) { _ in

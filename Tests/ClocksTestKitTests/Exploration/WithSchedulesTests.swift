@@ -68,7 +68,7 @@ private final class NameLog: @unchecked Sendable {
       ])
   }
 
-  /// An actor may be where another one was that is gone.
+  /// An actor may have the address of one that no longer exists.
   @Test func anActorHasItsOwnNameWhateverItsAddress() async throws {
     actor Early {
       var value = 0

@@ -61,7 +61,7 @@ private actor OnThread {
   }
 }
 
-/// Runs each job on another thread, and to its end, before it returns from `enqueue`.
+/// An executor whose `enqueue` runs each job to its end on another thread, and then returns.
 private final class EagerSerialExecutor: SerialExecutor {
   private let lock = NSLock()
 

@@ -219,7 +219,7 @@ import Testing
     #expect(text.contains("HostileSimulationTests.swift:\(#line - 9)"), "\(text)")
   }
 
-  /// A token with choices that do not exist is told from one that does.
+  /// A token whose choices do not exist is distinguished from a valid one.
   @Test(arguments: [
     "2:a?1=99999999999999999999:0000", "2:a?0=1:0000", "2:a!1=1:0000", "2:?1=1:0000",
   ])
@@ -233,7 +233,7 @@ import Testing
     #expect(runs.all.isEmpty)
   }
 
-  /// An option beyond the last is the last; a choice that does not come is said.
+  /// An option beyond the last one counts as the last. A choice that does not occur is reported.
   @Test func aTokenForAnotherTestSaysSo() async throws {
     let runs = Log<Int>()
     let found = try await failures {

@@ -98,7 +98,7 @@ import Testing
     let other = Scheduler(origin: .here())
     ownership.retain(owner) {
       #expect(!ownership.isEmpty)
-      // Until it is known how old the owner is, nothing becomes its own by itself, and nothing is forgotten.
+      // Until the owner's age is known, it owns only tasks that are claimed for it, and no unowned task is forgotten.
       #expect(ownership.owner(ofReadyJob: 8, on: owner).owner == nil)
       for id in 1...20 as ClosedRange<UInt64> {
         #expect(ownership.owner(ofReadyJob: id * 10_000, on: nil).owner == nil)
@@ -153,7 +153,7 @@ import Testing
     #expect(ownership.claim(11, for: own))
     let wide = ownership.retainProcessWide { Scheduler(origin: .here()) }
     #expect(ownership.retainProcessWide { Scheduler(origin: .here()) } === wide)
-    // Asleep: three unowned jobs are under way, and one of them ends.
+    // Dormant: three unowned jobs are under way, and one of them ends.
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
     for _ in 0..<3 { #expect(ownership.unownedJobWillRun()) }
     #expect(ownership.unownedJobHasRun() == nil)
@@ -167,7 +167,7 @@ import Testing
     #expect(ownership.owner(ofReadyJob: 11, on: wide).owner === own)
     #expect(ownership.owner(ofReadyJob: 12, on: own).owner === own)
     #expect(ownership.unownedJobHasRun() === wide)
-    // Asleep again: it still waits for jobs that began while it was awake, and for no new ones.
+    // Dormant again: it still waits for jobs that began while it was awake, and for no new ones.
     isOver.add()
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
     #expect(ownership.unownedJobWillRun())
@@ -200,7 +200,7 @@ import Testing
     ownership.release(first)
     #expect(ownership.unownedJobHasRun() == nil)
     let second = ownership.retainProcessWide { Scheduler(origin: .here()) }
-    // The second owner is asleep, so it does not wait for the second job, but for the third when it wakes.
+    // The second owner is dormant, so it does not wait for the second job, but for the third when it wakes.
     #expect(ownership.unownedJobHasRun() == nil)
     #expect(ownership.wake(second, for: (7, { false })) == 1)
     #expect(ownership.unownedJobHasRun() === second)

@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func theyMoveInStep() async {
+  @Test func twoClocksMoveInStep() async {
     tick("a", on: first, every: .seconds(2))
     tick("b", on: second, every: .seconds(3))
     async let one: Void = first.advance(by: .seconds(6))
@@ -30,7 +30,7 @@ import Testing
   }
 
   /// The whole range is longer than the longest duration.
-  @Test func theyMoveInStepThroughTheWholeRange() async {
+  @Test func twoClocksMoveInStepThroughTheWholeRange() async {
     let ends = (Duration(attoseconds: .min), Duration(attoseconds: .max))
     let first = TestClock(now: .init(offset: ends.0))
     let second = TestClock(now: .init(offset: ends.0))

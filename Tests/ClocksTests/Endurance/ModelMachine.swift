@@ -12,7 +12,7 @@ final class ModelMachine {
     /// Where it runs or continues.
     var place: ModelPlace
     var isCancelled = false
-    /// What the last operation has come to.
+    /// The result of the last operation.
     var result = 0
     /// The sleep that it is about to begin.
     var announced: Sleep?

@@ -43,7 +43,7 @@ import Testing
   }
 }
 
-/// Blocks its thread until the scheduler has given the job up.
+/// Blocks its thread until the scheduler has abandoned the job.
 private struct Signal {
   let semaphore = DispatchSemaphore(value: 0)
 

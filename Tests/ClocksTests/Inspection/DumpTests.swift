@@ -162,7 +162,7 @@ private actor Store {
   @Test(.blocksAThread) func aTaskThatWaitsForAnActorIsSaidTo() async {
     let store = Store()
     let (entered, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    let writer = await strangersTask { await store.write(entered, leave) }
+    let writer = await unownedTask { await store.write(entered, leave) }
     Self.wait(entered)
     let clock = TestClock()
     let reader = Task(name: "reader") { await store.read() }

@@ -157,7 +157,7 @@ private actor Screen {
     Self.expectToBeDocumented(
       try await Self.report {
         try await withVirtualTime { time in
-          // Only the tasks that sleep for it are cancelled.
+          // This task is not cancelled: only the tasks that sleep for it are.
           Task(name: "heart") {
             while isOver.value == 0 {
               let beat = Task(name: "beat") { _ = try? await Poller(clock: time.clock).pause() }

@@ -47,7 +47,7 @@ private actor Waiting {
     clock.scheduler.change { $0.checkInvariants() }
   }
 
-  /// A report names blocks that do not run by their queue.
+  /// A report names the queue of blocks that do not run.
   @Test func workOnAHeldQueue() async throws {
     let clock = TestClock()
     let queue = DispatchQueue(label: "held")

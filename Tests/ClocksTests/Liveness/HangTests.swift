@@ -37,7 +37,7 @@ import Testing
       "heartbeatThatTheBodyAwaits", Reports.tooLong,
       dump: "in HangingTests.heartbeatThatTheBodyAwaits()"),
     Hang(
-      "heartbeatThatDoesNotHear", Reports.tooLong + Reports.isOverdue,
+      "heartbeatThatIgnoresCancellation", Reports.tooLong + Reports.isOverdue,
       dump: "awaits the value of task # \"beat\""),
     Hang(
       "readerOfAnUnfinishedStream", Reports.stuck + Reports.isOverdue,
@@ -51,7 +51,7 @@ import Testing
     Hang("spinnerThatAnAdvanceWaitsFor", Reports.blocked, dump: "in TestClock.advance(by:)"),
     Hang("leftoverThatYieldsForEver", Reports.neverIdles, dump: "task # has yielded"),
     Hang(
-      "leftoverThatYieldsForEverAndDoesNotHear", Reports.ignoresCancellation,
+      "leftoverThatYieldsForEverAndIgnoresCancellation", Reports.ignoresCancellation,
       dump: "task # has yielded"),
     Hang(
       "clockThatAHelperMade", Reports.forgottenAdvance,
@@ -61,7 +61,7 @@ import Testing
       dump: "in HangingTests.clockThatOutlivesItsScope()"),
   ]
 
-  /// The one failure of a test says what it is to say, at the line that makes the clock or the scope, or
+  /// Expects that a test has one failure with the expected text, at the line that makes the clock or the scope, or at
   /// that of the macro around it.
   private static func expect(
     _ issues: [PrintedIssue], from hang: Hang, sourceLocation: SourceLocation = #_sourceLocation
@@ -82,7 +82,7 @@ import Testing
     #expect(child.issues.map(\.test) == [hang.test + "()"])
   }
 
-  /// Where jobs that run in circles hold all threads, each test says so all the same, and ends.
+  /// Even if endless loops hold all threads, each test is reported, and ends.
   @Test func testsThatTakeAllThreadsFailAndEnd() async throws {
     let child = try await Self.run("spinnersThatTakeAllThreads")
     let output = child.standardOutput + child.standardError
@@ -97,7 +97,7 @@ import Testing
 
   /// A test that does not hang is not reported.
   @Test(arguments: [
-    "leftoverThatYieldsAndHears", "taskThatOutlivesItsScope", "otherClockIsWaitedFor",
+    "leftoverThatYieldsUntilItIsCancelled", "taskThatOutlivesItsScope", "otherClockIsWaitedFor",
     "leftoverThatSleepsWhenTheTestIsOver",
   ])
   func aTestThatEndsIsNotReported(_ test: String) async throws {

@@ -5,12 +5,12 @@ import XCTest
 
 @testable import Clocks
 
-/// Would hang; only when they are asked to, by `HangTests` in processes of their own.
+/// Tests that would hang. They run only if `HangTests` starts them, each in its own process.
 @Suite struct HangingTests {
   static let variable = "CLOCKS_TESTS_HANG"
   static let file = #filePath
 
-  /// Whether the test is to run. Then the process ends after two minutes, whatever becomes of it.
+  /// Whether the test is to run. If so, the process ends after two minutes in any case.
   private var isAsked: Bool {
     guard ProcessInfo.processInfo.environment[Self.variable] != nil else { return false }
     alarm(120)
@@ -34,7 +34,7 @@ import XCTest
     }
   }
 
-  @Test func heartbeatThatDoesNotHear() async throws {
+  @Test func heartbeatThatIgnoresCancellation() async throws {
     guard isAsked else { return }
     await #expect(throws: CancellationError.self) {
       try await withVirtualTime(
@@ -131,7 +131,7 @@ import XCTest
     #expect(clock.now.offset == .seconds(1))
   }
 
-  /// As many as there are threads at the same time.
+  /// Twice as many as the pool has threads.
   @Test(arguments: 0..<(2 * ProcessInfo.processInfo.activeProcessorCount))
   func spinnersThatTakeAllThreads(_: Int) async {
     await spinnerThatAnAdvanceWaitsFor()
@@ -146,7 +146,7 @@ import XCTest
     }
   }
 
-  @Test func leftoverThatYieldsForEverAndDoesNotHear() async throws {
+  @Test func leftoverThatYieldsForEverAndIgnoresCancellation() async throws {
     guard isAsked else { return }
     let yields = Tally()
     try await withVirtualTime { time in
@@ -180,7 +180,7 @@ import XCTest
 
   // MARK: - What ends
 
-  @Test func leftoverThatYieldsAndHears() async throws {
+  @Test func leftoverThatYieldsUntilItIsCancelled() async throws {
     guard isAsked else { return }
     try await withVirtualTime { _ in
       Task { while !Task.isCancelled { await Task.yield() } }
@@ -224,7 +224,7 @@ import XCTest
   }
 }
 
-/// Runs only when it is asked to.
+/// Runs only if a parent process asks for it.
 final class ForgetfulXCTests: XCTestCase {
   static let line: Int = #line + 6
 

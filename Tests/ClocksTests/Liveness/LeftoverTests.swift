@@ -5,7 +5,7 @@ import Testing
 
 @testable import Clocks
 
-/// What is left when a scope ends, and what a scope is within another.
+/// Leftovers of scopes, and scopes within scopes.
 @Suite struct LeftoverTests {
   /// Runs jobs on threads that no scheduler sees.
   private final class Pool: TaskExecutor {
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// The runtime's job that was to end a sleep runs, although another task lets the scope not be idle at first.
+  /// The runtime's job that was to end a sleep runs, although another task at first keeps the scope from being idle.
   @Test func theJobOfACancelledSleepRunsBesideALeftoverThatNeverIdles() async throws {
     let time = try await withVirtualTime { time in
       let scheduler = time.scheduler
@@ -112,7 +112,7 @@ import Testing
   }
 }
 
-/// A loop on a clock that does not wait gives way.
+/// A loop on an immediate clock yields.
 @Suite struct ImmediateLoopTests {
   @Test func besideATestClock() async {
     let other = TestClock()

@@ -4,8 +4,7 @@ import Testing
 
 /// A body that continues although it was cancelled.
 @Suite struct OverdueBodyTests {
-  /// The number of wakes cancels the body, which awaits a task that does not hear of it and wakes as
-  /// often again.
+  /// The limit of wakes cancels the body. The body awaits a task that is not cancelled, and that wakes as often again.
   @Test func aHeartbeatThatTheBodyAwaitsIsReportedAndEnded() async throws {
     let line = #line + 3
     let issues = try await recordedIssues {
@@ -18,7 +17,7 @@ import Testing
           do {
             try await heartbeat.value
           } catch {
-            // Its first limit has passed, and then another one: there it was ended.
+            // The first limit has passed, and then a second one, at which the heartbeat was ended.
             #expect(time.now.offset == .seconds(2))
             throw error
           }
@@ -53,7 +52,7 @@ import Testing
     #expect(reports.all.count == 1)
   }
 
-  /// The same with time: where nothing sleeps at the moment, that is said.
+  /// The same for the limit of running time. If no task sleeps at that moment, the report says so.
   @Test(arguments: [true, false])
   func aBodyThatRunsForTooLongIsReportedWithWhatSleeps(_ isAsleep: Bool) {
     let lines = isAsleep ? ["until 1.0 seconds, since 0.0 seconds, task #7"] : []

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Clocks
 
-/// What the watchdog and the guard against endless work are told, asked as values.
+/// The values on which the watchdog and the guard against runaways decide.
 @Suite struct ProgressTrackerTests {
   // MARK: - Idle
 
@@ -98,7 +98,7 @@ import Testing
 
   // MARK: - A job that holds its thread
 
-  @Test func aBlockageIsFoundAtTheSecondLookAndToldOnce() {
+  @Test func aBlockageIsFoundAtTheSecondLookAndReportedOnce() {
     var activity = ProgressTracker()
     activity.jobBegins(of: 7)
     let look = { (activity: inout ProgressTracker, othersWait: Bool) in
@@ -157,7 +157,7 @@ import Testing
 
   // MARK: - A test that stands still
 
-  @Test func aRestThatEndsBeginsAnew() {
+  @Test func aStandstillThatEndsIsFoundAgain() {
     var activity = ProgressTracker()
     let look = { (activity: inout ProgressTracker, isWaiting: Bool) in
       activity.standstill.isDue(isWaiting ? activity.count : nil, after: .zero)
@@ -192,7 +192,7 @@ import Testing
     guardian.sleepWakes()
     #expect(guardian.tooManyWakes == nil)
     guardian.sleepWakes()
-    // There is no root, and a job of no task is not its.
+    // There is no root task, and a job without a task does not count as a job of the root.
     _ = guardian.jobBegins(of: 0)
     _ = guardian.jobBegins(of: 3)
     guard case .wakes(2)? = guardian.tooManyWakes else {

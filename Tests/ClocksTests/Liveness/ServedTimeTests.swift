@@ -33,7 +33,7 @@ import Testing
 
   @Test func aSixteenthOfTimeCountsWhileDispatchHasNoThread() {
     #expect(served(run: 2_000, waited: 0, hasServedBlock: false) == 63)
-    // All threads are blocked: none comes if one waits longer.
+    // All threads are blocked, so a longer wait would bring no thread: all of the time counts.
     #expect(served(run: 5, waited: 0, hasServedBlock: false) == 1_000)
   }
 
@@ -71,7 +71,7 @@ import Testing
   private func occupyPool(for seconds: Double) {
     let end = DispatchTime.now().uptimeNanoseconds + UInt64(seconds * 1e9)
     for _ in 0..<(4 * ProcessInfo.processInfo.activeProcessorCount) {
-      // Not the test's: a thread submits it.
+      // A thread submits the block, so it does not belong to the test.
       Thread.detachNewThread { DispatchQueue.global().async { while uptime() < end {} } }
     }
   }

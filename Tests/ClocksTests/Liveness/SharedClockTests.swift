@@ -83,7 +83,7 @@ private actor Barrier {
         ticks.add()
       }
     }
-    // What they count is uncertain, and that is what is to be said.
+    // Their counts are uncertain. That is what the report has to say.
     for _ in 1...20 { await clock.advance(by: .seconds(1)) }
     await barrier.wait(for: 3)
     task.cancel()

@@ -30,7 +30,7 @@ import Testing
     #expect(work.jump(over: 2) == nil)
   }
 
-  /// An actor's queue may have run any of them.
+  /// The drain may have run any of the tasks.
   @Test mutating func anActorDrainAfterTheJumpLeavesItUncertain() {
     work.jobBegins(of: 1, at: .zero)
     work.jobBegins(of: 0, at: .zero)

@@ -52,7 +52,7 @@ import XCTest
     #expect(!output.contains("Nothing has happened"), "\(output)")
   }
 
-  /// In all it takes longer than the test may stand still; no pause of it comes near to that.
+  /// The test takes longer in all than it may stand still, but each of its pauses is far shorter.
   @Test func aTestThatAdvancesSlowlyDoesNotStandStill() async throws {
     let (code, output) = try await Self.run("isSlowButAdvances", blockedAfter: "4")
     #expect(code == 0, "\(output)")
@@ -73,8 +73,8 @@ import XCTest
       "\(child)")
   }
 
-  /// What the watchdog sees when it looks again and again; a scheduler that it does not know, so
-  /// that it does not look as well.
+  /// What repeated checks find. The scheduler is not registered, so the watchdog of the process
+  /// does not check it as well.
   @Test func aTestStandsStillOnlyIfSomethingSleepsAndNothingElseHappens() async {
     let scheduler = Scheduler(origin: .here())
     let virtualClock = VirtualClock(now: .zero)
@@ -94,7 +94,7 @@ import XCTest
             .continuation(continuation, isOwn: false),
             until: .seconds(1), details: .init(registered: .zero, clock: .test))
         }
-        // The first look only notes what there is; and a standstill is told once.
+        // The first look only notes the state. A standstill is reported once.
         #expect(look(3) == [false, true, false])
         somethingHappens()
         #expect(look(1) == [false])
@@ -117,7 +117,7 @@ import XCTest
   }
 }
 
-/// Stand still only when they are asked to, by the tests above in a process of their own.
+/// Tests that stand still. They run only if the tests above start them in another process.
 @Suite struct StandingTests {
   static let variable = "CLOCKS_TESTS_STAND"
   static let line: Int = #line + 6

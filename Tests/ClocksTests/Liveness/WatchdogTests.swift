@@ -26,7 +26,7 @@ import Testing
     for text in expected { #expect(output.contains(text), "\(output)") }
   }
 
-  @Test func aBusyJobForWhichNothingWaitsIsFoundApart() async {
+  @Test func aBusyJobForWhichNothingWaitsIsReportedSeparately() async {
     let clock = TestClock()
     // The second look finds it; the watchdog of the process may have taken the first.
     let alone =
@@ -47,7 +47,7 @@ import Testing
     await task.value
   }
 
-  /// The block waits for time, time for the job, and the job perhaps for the block.
+  /// The block waits for time, time waits for the job, and the job may wait for the block.
   @Test func aDelayedBlockIsNamed() async throws {
     try await withVirtualTime { time in
       DispatchQueue(label: "later").asyncAfter(deadline: .now() + 1) {}
@@ -63,7 +63,7 @@ import Testing
   }
 }
 
-/// Blocks only when it is asked to, by the test above in a process of its own.
+/// Blocks only if the test above starts it in another process.
 @Suite struct BlockedTests {
   static let variable = "CLOCKS_TESTS_BLOCK"
   static let line: Int = #line + 4

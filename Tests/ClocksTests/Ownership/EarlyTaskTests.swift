@@ -2,9 +2,9 @@ import Testing
 
 @testable import Clocks
 
-/// What a test starts before there is a clock that it could be told by: all of it is the test's.
+/// Tasks that a test starts before it has a clock: all of them belong to the test.
 @Suite struct EarlyTaskTests {
-  /// The first test of all makes the clock, and perhaps a task of it does.
+  /// The first test that runs makes the clock, or one of its tasks does.
   @Suite(.serialized) struct OfASuite {
     private static let clock = TestClock()
 
@@ -59,7 +59,7 @@ import Testing
         return .init(task: task, context: nil)
       }
       #expect(TestCaseMembership.isTestCase(taskID(of: made.task)))
-      // One that is made then is none.
+      // A task that is made after that is no test case.
       #expect(
         !TestCaseMembership.isTestCase(taskID(of: unsafeBitCast(Task {}, to: UnownedJob.self))))
       withExtendedLifetime(clock) {}

@@ -2,7 +2,7 @@ import Clocks
 import Dispatch
 import Testing
 
-/// What a test starts before it first touches the clock: all of it is the test's.
+/// Tasks that a test starts before it first uses the clock: all of them belong to the test.
 private func start(_ log: Log<String>, on clock: TestClock<Duration>) -> [Task<Void, Never>] {
   let plain = Task {
     try? await clock.sleep(for: .seconds(1))
@@ -59,7 +59,7 @@ private struct NamedClock: Sendable {
 
 /// Clocks that were made before the test began, outside it, or by a task that is over.
 ///
-/// Some are made outside all tasks while the other clocks are in use, and belong to no other test for that.
+/// Some are made outside all tasks while the other clocks are in use. That does not make them part of another test.
 @Suite struct OutlivingClockTests {
   private static let clocks = (0..<20).map { NamedClock(clock: TestClock(), name: "test \($0)") }
 
@@ -69,7 +69,7 @@ private struct NamedClock: Sendable {
 
   private static let waiting = (0..<2).map { NamedClock(clock: TestClock(), name: "\($0)") }
 
-  /// The test library prints the arguments of each test case: not with all tasks of those that run.
+  /// The test library prints the arguments of each test case. A clock among them must not list all tasks.
   @Test(arguments: waiting) fileprivate func anArgumentIsPrintedInALine(
     _ named: NamedClock
   ) async throws {

@@ -160,7 +160,7 @@ import Testing
     #expect(Set(log.all) == Set(0..<20))
   }
 
-  @Test func aTaskStartedInAJobThatBeganBeforeTheDoorWasOpenedIsTheTests() async {
+  @Test func aTaskStartedInAJobThatBeganBeforeTheHooksWereInstalledIsTheTests() async {
     let clock = TestClock()
     let log = Log<String>()
     ThreadContext.withoutContext {
@@ -216,7 +216,7 @@ import Testing
     withExtendedLifetime(clock) {}
   }
 
-  // MARK: - Strangers
+  // MARK: - Unowned tasks
 
   @Test func unrelatedWorkIsUnharmed() async throws {
     // This test makes no clock itself; beside it others do, and here some short-lived ones.

@@ -30,7 +30,7 @@ import Testing
 }
 
 #if os(Linux)
-  /// What no job of the self-test measures is listed when it is lost.
+  /// Facts that no job of the self-test measures are listed if they do not hold.
   @Suite struct LostSecretTests {
     @Test func aLossIsListed() async {
       await #expect(processExitsWith: .success) {

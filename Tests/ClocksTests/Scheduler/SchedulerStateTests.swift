@@ -2,7 +2,7 @@ import Testing
 
 @testable import Clocks
 
-/// What a scheduler decides, asked as a function: there is no thread here, no task and no lock.
+/// The decisions of a scheduler, tested as a function: without threads, tasks and locks.
 @Suite struct SchedulerStateTests {
   @Test func jobsRunInTheOrderInWhichTheyBecameReady() {
     var state = SchedulerState()
@@ -568,8 +568,8 @@ import Testing
 
   // MARK: - At random
 
-  /// Whatever happens in whatever order: there is one thread at most, it rests only if there is
-  /// nothing to do, and none is missing when there is.
+  /// Random events: there is at most one thread, it rests only if there is nothing to do, and a thread is requested
+  /// whenever there is something to do.
   @Test(.repeated(20)) func noThreadTooManyAndNoneTooFew() {
     let seed = UInt64(RepeatedTrait.number)
     var random = Randomness(state: seed)

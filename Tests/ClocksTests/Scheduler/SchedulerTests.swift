@@ -11,34 +11,34 @@ import Testing
   /// The scheduler on whose behalf the current job runs.
   private static var current: Scheduler? { Scheduler.ofThread }
 
-  /// Starts a task that is unowned, because there is no clock yet. It says whether it still is when
-  /// the meeting has ended.
-  private func stranger(waitingFor meeting: Meeting) async -> Task<Bool, Never> {
-    let stranger = Task {
+  /// Starts a task that is unowned, because there is no clock yet. Its value says whether it is still unowned when the
+  /// meeting has ended.
+  private func waitingTask(for meeting: Meeting) async -> Task<Bool, Never> {
+    let unowned = Task {
       await meeting.wait()
       return Self.current == nil
     }
     await meeting.isAttended()
-    return stranger
+    return unowned
   }
 
   @Test(.repeated(10))
-  func aStrangerThatAWokenTaskResumesRunsWhereItBelongs() async throws {
+  func anUnownedTaskThatAWokenTaskResumesStaysUnowned() async throws {
     let meeting = Meeting()
-    let stranger = await stranger(waitingFor: meeting)
+    let unowned = await waitingTask(for: meeting)
     let clock = TestClock()
     Task {
       try await clock.sleep(for: .seconds(1))
       meeting.end()
     }
     await clock.advance(by: .seconds(1))
-    #expect(await stranger.value)
+    #expect(await unowned.value)
   }
 
   @Test(.repeated(10))
-  func aStrangerThatIsResumedAfterACancellationRunsWhereItBelongs() async throws {
+  func anUnownedTaskThatIsResumedAfterACancellationStaysUnowned() async throws {
     let meeting = Meeting()
-    let stranger = await stranger(waitingFor: meeting)
+    let unowned = await waitingTask(for: meeting)
     let clock = TestClock()
     let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
     await clock.settle()
@@ -47,7 +47,7 @@ import Testing
       meeting.end()
     }
     await clock.settle()
-    #expect(await stranger.value)
+    #expect(await unowned.value)
     await #expect(throws: CancellationError.self) { try await sleeper.value }
   }
 
@@ -82,8 +82,8 @@ import Testing
     let log = Log<String>()
     let (clocks, giveClock) = AsyncStream<TestClock<Duration>>.makeStream()
     let gate = DispatchSemaphore(value: 0)
-    // However many other tests wait for a thread, it comes before the job is reported that waits for it.
-    let external = await strangersTask(priority: .high) {
+    // It gets a thread before the job that waits for it is reported, however many other tests wait for a thread.
+    let external = await unownedTask(priority: .high) {
       for await clock in clocks {
         clock.scheduler.admitCurrentTask()
         gate.signal()
@@ -168,7 +168,7 @@ import Testing
     let (scopes, giveScope) = AsyncStream<VirtualTime>.makeStream()
     let (holds, tell) = AsyncStream<Void>.makeStream()
     // Started before there is a scope, so it is unowned.
-    let stranger = Task {
+    let unowned = Task {
       for await time in scopes {
         await time.holding {
           tell.yield()
@@ -184,7 +184,7 @@ import Testing
       try await Task.sleep(for: .seconds(1))
       #expect(time.now.offset == .seconds(1))
     }
-    await stranger.value
+    await unowned.value
   }
 
   // MARK: - A scope that begins in the queue of a busy actor
@@ -214,13 +214,13 @@ import Testing
   }
 
   @Test(.repeated(10))
-  func aScopeOnAnActorThatAStrangerKeepsBusyIsWhole() async throws {
+  func aScopeThatBeginsOnABusyActorOwnsItsWholeBody() async throws {
     #expect(try await Place().enterScope())
   }
 
-  /// The first jobs of two scopes run in one turn of the actor's queue; both hear of its end.
+  /// The first jobs of two scopes run in one turn of the actor's queue; both are notified of its end.
   @Test(arguments: 0..<4)
-  func scopesOnAnActorThatAStrangerKeepsBusyAreWhole(_ repetition: Int) async throws {
+  func scopesThatBeginOnABusyActorOwnTheirWholeBodies(_ repetition: Int) async throws {
     let place = Place()
     try await withThrowingTaskGroup { group in
       for _ in 0..<8 { group.addTask { try await place.enterScope() } }
@@ -228,7 +228,7 @@ import Testing
     }
   }
 
-  @Test func aScopeOnAnActorThatATestKeepsBusyIsWhole() async throws {
+  @Test func aScopeThatBeginsOnAnActorThatATestKeepsBusyOwnsItsWholeBody() async throws {
     let clock = TestClock()
     let task = Task { try await Place().enterScope() }
     await clock.settle()
@@ -270,7 +270,7 @@ import Testing
       try await withVirtualTime { time in
         let clock = time.clock
         Task {
-          // It is not itself cancelled, only those that sleep for it.
+          // This task is not cancelled: only the tasks that sleep for it are.
           while hasEnded.value == 0 {
             let sleep = Task { _ = try? await clock.sleep(for: .seconds(1)) }
             sleeps.add(sleep)
@@ -306,7 +306,7 @@ import Testing
   }
 }
 
-/// Keeps the current thread for a moment.
+/// Keeps the current thread busy for a moment.
 private func busy(for milliseconds: UInt32 = 20) { usleep(1_000 * milliseconds) }
 
 extension DispatchSemaphore {

@@ -6,7 +6,8 @@ import Testing
 
 @testable import Clocks
 
-/// The three places at which other code builds on the scheduler: what comes first, what happens, and external work.
+/// The three ways in which other code builds on the scheduler: it chooses the order, records events, and reports
+/// external work.
 @Suite struct SeamTests {
   // MARK: - What comes first
 
@@ -243,7 +244,7 @@ import Testing
     clock.scheduler.externalJobBegan(task.job)
     Task { log.add(isBack.value == 1 ? "late" : "early") }
     onAThread {
-      // Unless the job is kept back until then.
+      // Waits for the job, which a broken scheduler would hold back until the external job has ended.
       let end = RealTime(in: .seconds(60))
       while log.all.isEmpty, !end.hasPassed { usleep(1_000) }
       isBack.add()

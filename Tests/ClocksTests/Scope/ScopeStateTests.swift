@@ -2,7 +2,7 @@ import Testing
 
 @testable import Clocks
 
-/// How time moves in a scope and what happens when it does not, asked as a value.
+/// How time moves in a scope, and what happens when it does not, tested on values.
 @Suite struct ScopeStateTests {
   private func scope(
     _ options: ScopeOptions = ScopeOptions(), holds: Int = 0, unlimitedHolds: Int = 0

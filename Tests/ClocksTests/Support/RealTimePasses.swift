@@ -16,7 +16,7 @@ func onAThread(after seconds: Double = 0, _ body: @escaping @Sendable () -> Void
 }
 
 /// Starts an unowned task: no test has made it.
-func strangersTask<Result: Sendable>(
+func unownedTask<Result: Sendable>(
   priority: TaskPriority? = nil, _ body: @escaping @Sendable () async -> Result
 ) async -> Task<Result, Never> {
   await withCheckedContinuation { continuation in

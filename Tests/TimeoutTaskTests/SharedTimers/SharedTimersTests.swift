@@ -2,7 +2,7 @@ import Testing
 
 @testable import TimeoutTask
 
-/// The shared timers, on a clock that the test controls: its reading, and when each sleep ends.
+/// The shared timers, on a clock for which the test decides the reading and when each sleep ends.
 @Suite struct SharedTimersTests {
   /// A clock whose sleeps end when the test ends them, or when they are cancelled.
   private final class Hand: Sendable {

@@ -58,7 +58,8 @@ import Testing
     var heap = TimerHeap()
     _ = heap.add(10, slack: 50, Number(1))
     _ = heap.add(20, slack: 0, Number(2))
-    // The second deadline has the earlier latest instant. The first one has passed by then.
+    // The latest instant of the second deadline comes first. By then, the first deadline has
+    // passed, too.
     var first = heap.first()
     #expect(first?.deadline == 20 && first?.slack == 0)
     #expect(numbers(heap.takePassed(at: 20)) == [2, 1])

@@ -34,8 +34,8 @@ final class Contestants: Sendable {
     begin()
   }
 
-  // ThreadSanitizer on Linux does not see the order of a semaphore, nor that of a continuation that
-  // is resumed before its task is suspended. It sees that of an atomic.
+  // ThreadSanitizer on Linux does not see the ordering by a semaphore, nor that by a continuation
+  // that is resumed before its task is suspended. It sees the ordering by an atomic.
 
   private func begin() {
     running.store(starts.count, ordering: .releasing)

@@ -94,7 +94,7 @@ public actor RaftServer {
 
   private func timeIsUp(_ number: Int) async throws {
     guard number == timers else { return }
-    // Else the next timer would cancel what this one does.
+    // Otherwise the next timer would cancel what this one does.
     timer = nil
     if case .leader = role { try await lead() } else { try await campaign() }
   }

@@ -25,7 +25,7 @@ private struct Remote: SyncService {
 @Suite struct SyncTests {
   private static let devices = ["phone", "laptop"]
 
-  /// Two devices are edited while the search parts one of them from the server. Returns the lists in the end.
+  /// Two devices are edited while the search separates one of them from the server. Returns the lists in the end.
   private func lists(in time: VirtualTime, keepsNewEdits: Bool) async throws -> [[String]] {
     let net = SimulatedNetwork<Call<Request, [Edit]>>(
       in: time, nodes: ["server"] + Self.devices, latency: .milliseconds(10) ... .milliseconds(70))

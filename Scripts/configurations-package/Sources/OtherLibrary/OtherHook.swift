@@ -1,5 +1,5 @@
-// A library that sets the runtime's hook for jobs. The variable OTHER_HOOK of the environment tells when, and what
-// the hook does.
+// A library that sets the runtime's hook for jobs. The environment variable OTHER_HOOK says when, and what the hook
+// does.
 
 #if canImport(Glibc)
   import Glibc

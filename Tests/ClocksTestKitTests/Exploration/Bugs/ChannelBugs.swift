@@ -84,7 +84,7 @@ extension KnownBug {
     name: "status of a stopped node", buggy: nodeStatus(answersAfterStop: false),
     corrected: nodeStatus(answersAfterStop: true))
 
-  /// moby 28462: who stops the monitor holds the lock that the monitor takes for each check.
+  /// moby 28462: the task that stops the monitor holds the lock that the monitor takes for each check.
   private static func healthMonitor(stopsUnderLock: Bool) -> Operation {
     { _ in
       let (lock, stop) = (TaskLock(), Channel())
@@ -229,7 +229,8 @@ extension KnownBug {
     }
   }
 
-  /// After grpc-go 1460 (in which a lock is held, too): a stream that opens does not wake keepalive, which has looked.
+  /// After grpc-go 1460 (in which a lock is held, too): a stream that opens does not wake keepalive, which has just
+  /// looked for streams.
   private static func keepalive(_ sleep: @escaping @Sendable (Transport) async -> Void) -> Operation
   {
     { _ in

@@ -19,7 +19,7 @@ extension KnownBug {
     func leave() { inside -= 1 }
   }
 
-  /// Runs two tasks that enter a room as the protocol wants it. The first one is late.
+  /// Runs two tasks that enter a room by the protocol. The first task is late.
   private static func exclusion(
     late: Int, _ protocol: @escaping @Sendable (_ me: Int, _ room: Room) async -> Void
   ) async throws {

@@ -1,8 +1,8 @@
 import Clocks
 
-/// Deep bugs of tasks that wait: the wrong one is woken, or all wait for each other.
+/// Deep bugs of waiting tasks: the wrong task is woken, or all tasks wait for each other.
 extension KnownBug {
-  /// A buffer with one condition for those who wait for room and those who wait for a value.
+  /// A buffer with one condition for tasks that wait for room and for tasks that wait for a value.
   private actor Monitor {
     private let wakesAll: Bool
     private var isFull = false

@@ -1,6 +1,6 @@
 import Clocks
 
-/// Bugs of one late task. Some are after the samples of Coyote; without a source, it is a typical mistake.
+/// Bugs that occur if one task is late. Some follow samples of Coyote; those without a source are typical mistakes.
 extension KnownBug {
   static let ofLateTasks: [KnownBug] = [
     .tornRead, .lateDelete, .failureDetector, .twoLeaders, .lateNotify, .doubleRelease,

@@ -1,6 +1,6 @@
 import Clocks
 
-/// Bugs of one late task that writes or reads what another one is about to change.
+/// Bugs in which one late task writes or reads what another task is about to change.
 extension KnownBug {
   /// A sequence lock (Boehm, "Can Seqlocks Get Along with Programming Language Memory Models?", 2012), whose reader
   /// does not look at the number again.
@@ -89,7 +89,7 @@ extension KnownBug {
     name: "retry after success", buggy: retryAfterSuccess(.seconds(2)),
     corrected: retryAfterSuccess(.seconds(3)))
 
-  /// A refresh that began before a change, and stores what it has read after it.
+  /// A refresh begins before a change, and stores its outdated value after the change.
   private static func staleRefresh(checksVersion: Bool) -> Operation {
     { _ in
       let (server, shown, version) = (Cell(1), Cell(1), Cell(0))
@@ -116,7 +116,7 @@ extension KnownBug {
     name: "stale refresh", buggy: staleRefresh(checksVersion: false),
     corrected: staleRefresh(checksVersion: true))
 
-  /// An entry that is evicted between the question whether it is there and its use.
+  /// An entry that is evicted between the check that it exists and its use.
   private static func evictedEntry(
     _ read: @escaping @Sendable (Cell<[String: Int]>) async -> Int?
   ) -> Operation {
@@ -199,7 +199,7 @@ extension KnownBug {
     name: "values overtake", buggy: lastValue { await $0.set($1) },
     corrected: lastValue { screen, value in await screen.change { $0 = max($0, value) } })
 
-  /// A batch that is emptied after it was sent, with what was added meanwhile.
+  /// A batch that is emptied after it was sent, together with what was added meanwhile.
   private static func batchFlush(_ flush: @escaping @Sendable (Cell<[Int]>) async -> [Int])
     -> Operation
   {
@@ -409,7 +409,7 @@ extension KnownBug {
       await events.change { if !$0.contains("goodbye") { $0.append("beat") } }
     })
 
-  /// Two halves of one order that are refunded apart, the second after a look at the first (an audit that sees one).
+  /// A refund moves money in two steps, and an audit in between sees only the first.
   private static func halfRefund(
     _ refund: @escaping @Sendable (Cell<Int>, Cell<Int>) async -> Void
   ) -> Operation {

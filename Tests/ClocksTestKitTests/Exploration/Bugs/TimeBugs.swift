@@ -185,7 +185,7 @@ extension KnownBug {
       let shop = Shop()
       let payment = Task { await pay(shop) }
       let retry = Task {
-        // The answer did not come in time, it seems.
+        // The answer seems not to have come in time.
         try? await Task.sleep(for: .seconds(2))
         if await shop.charges == 0 { await pay(shop) }
       }
