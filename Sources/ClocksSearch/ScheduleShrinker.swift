@@ -151,7 +151,7 @@ package struct ScheduleShrinker {
 
   /// Reduces the choices while the failure remains. Returns whether the failure is seen to need the rest.
   ///
-  /// There are fewer faults, then fewer other choices, and then smaller options.
+  /// First tries fewer faults, then fewer other choices, and then smaller options.
   private nonisolated(nonsending) mutating func reduceChoices(_ test: Test) async -> Bool {
     await leaveOut(test) { $0.isFault }
     await leaveOut(test) { !$0.isFault }

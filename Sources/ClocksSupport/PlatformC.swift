@@ -52,7 +52,7 @@ private let noKeyIsLeft = "Clocks: this process has used up all its thread-speci
 #elseif canImport(WASILibc)
   public typealias ThreadKey = Int
 
-  /// The values of the keys. Swift's tasks have one thread there, so the values need no lock.
+  /// The values of the keys. In WebAssembly, Swift's tasks run on one thread, so the values need no lock.
   nonisolated(unsafe) private var threadValues: [UnsafeMutableRawPointer?] = []
 
   package func makeThreadKey() -> ThreadKey {

@@ -21,7 +21,7 @@ package enum TextFile {
     if fclose(file) != 0, problem == nil { problem = error(path) }
     if temporary != path {
       #if canImport(CRT)
-        // There, `rename` fails if the file exists.
+        // On Windows, `rename` fails if the file exists.
         if problem == nil { remove(path) }
       #endif
       if problem == nil, rename(temporary, path) != 0 { problem = error(path) }

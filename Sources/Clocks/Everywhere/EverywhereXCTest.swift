@@ -69,7 +69,7 @@ enum EverywhereXCTest {
 
   /// Whether a value is a clock that was made before its test, or has such a clock in a property.
   ///
-  /// Such a clock has a scheduler of its own, and cannot be used within a scope, which has another.
+  /// Such a clock has its own scheduler. It cannot be used within a scope, which has another one.
   private static func holdsTestClock(_ value: Any, depth: Int) -> Bool {
     if let clock = value as? TestClock<Duration> { return clock.scheduler.isProcessWide }
     guard depth >= 0 else { return false }

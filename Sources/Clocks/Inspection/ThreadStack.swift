@@ -2,10 +2,10 @@ import ClocksSupport
 
 /// The call stack of another thread that is blocked in a system call (x86-64).
 ///
-/// The kernel tells the stack pointer of such a thread. Swift keeps a chain of frames on the stack: each frame has
-/// the address of the caller's frame, and the address to which the function returns. The thread is not disturbed;
-/// if it continues meanwhile, the result is wrong or empty. AddressSanitizer may keep variables outside the stack.
-/// Then the address of a variable does not identify a thread.
+/// The kernel reports the stack pointer of such a thread. Swift keeps a chain of frames on the stack: each frame has
+/// the address of the caller's frame, and the address to which the function returns. The thread is not disturbed; if it
+/// continues meanwhile, the result is wrong or empty. AddressSanitizer may keep variables outside the stack. Then the
+/// address of a variable does not identify a thread.
 struct ThreadStack {
   /// The functions that the thread is in, the innermost first: the address of the call in each.
   private(set) var functions: [UInt] = []

@@ -205,7 +205,7 @@ struct SyncQueue {
   let outer: UnsafePointer<SyncQueue>?
 }
 
-/// A dispatch queue, or what else the blocks of a test run on.
+/// A dispatch queue, or something else on which blocks of a test run.
 struct BlockQueue: Hashable, Sendable {
   let label: String
   /// The address of a dispatch queue, which tells queues with one label apart; 0 if there is none.

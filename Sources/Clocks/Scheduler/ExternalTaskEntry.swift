@@ -52,7 +52,7 @@ extension ExternalTasks {
     /// Whether the test waits for a job of the task.
     var isRunning: Bool { runs > 0 && !isPaused }
 
-    /// Whether the status of the task alone tells that it is not external, and that it may become external.
+    /// Whether the task's status alone shows that it is not external, but may become external.
     var isSettled: Bool {
       guard !mayHaveRun, !hasAsyncLets, runs == 0, let task else { return false }
       let status = TaskStatus(of: task.job)

@@ -181,7 +181,7 @@ extension Scheduler {
   }
 
   private func isDrainReady(of actor: ObjectIdentifier) -> Bool {
-    // Otherwise the layout of actor drains is not verified.
+    // If hops cannot be seen, the layout of actor drains is not verified either.
     guard Hops.missing == nil else { return false }
     return change { state in
       for position in 0..<state.idleness.ready.count {

@@ -15,7 +15,7 @@ enum Action {
   case cancel([RetainedTask])
   /// Reports the problem of a scope whose body continues although it was cancelled.
   case report(ScopeProblem)
-  /// Leaves a scope whose body continues although all its tasks were cancelled.
+  /// Abandons a scope whose body continues although all its tasks were cancelled.
   case leave
   case verify
   case release([RetainedTask])

@@ -251,9 +251,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func workEnded(_ number: UInt64) { change { $0.dispatchedBlockEnded(number) } }
 
   override func mainBlockIsReady(_ number: UInt64, _ submit: @escaping @Sendable () -> Void) {
-    // Otherwise the steps of a search would depend on when Dispatch has run a block.
+    // A search does not order blocks and jobs: its steps would then depend on when Dispatch has run a block.
     if isExplored { return submit() }
-    // The jobs of a test that was left never begin.
+    // The jobs of an abandoned test never begin, so a block must not wait for them.
     change { $0.isAbandoned ? submit() : $0.idleness.mainBlockIsReady(number, submit) }
   }
 

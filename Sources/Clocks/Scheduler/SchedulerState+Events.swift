@@ -164,7 +164,7 @@ extension SchedulerState {
       ?? .cancel(scope.body.takeToCancel())
   }
 
-  /// Leaves the test: from now on none of its jobs runs. Returns the main thread, if it is parked.
+  /// Abandons the test: from now on none of its jobs runs. Returns the main thread, if it is parked.
   mutating func abandon() -> ParkedThread? {
     isAbandoned = true
     leftJob = activity.isRunningReportedJob(idleness)

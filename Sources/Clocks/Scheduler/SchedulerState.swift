@@ -17,11 +17,11 @@ struct SchedulerState: ~Copyable {
   var clocks = ClockRegistry()
   /// The state that a scope adds; `nil` unless the test's time is virtual throughout.
   let scope: ScopeState?
-  /// Whether the scope was left although its body has not ended. Then none of its jobs runs any more.
+  /// Whether the scope was abandoned although its body has not ended. Then none of its jobs runs any more.
   var isAbandoned = false
   /// Whether the scope counts as busy in the test around it.
   var isCountedAsBusy = false
-  /// Whether a reported job held its thread when the scope was left.
+  /// Whether a reported job held its thread when the scope was abandoned.
   var leftJob = false
   /// Whether a failure was recorded because the test does not continue.
   var isReported = false

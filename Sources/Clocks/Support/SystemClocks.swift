@@ -102,7 +102,7 @@ import ClocksSupport
     private static let earliest = Duration.seconds(-Int.max / 2)
   }
 #else
-  /// The date at one moment. Nothing reads another clock of the system through this package there.
+  /// The date at one moment. On this platform, this package reads no other clock of the system.
   struct SystemClocks: Sendable {
     private(set) var sinceEpoch = Self.now
 

@@ -56,9 +56,9 @@ import ClocksSupport
 ///   - stuckAfter: The real time after which a scope in which nothing can run is stuck; by default five
 ///     seconds.
 ///   - freezesDate: Whether `Date()` reads virtual time where the clocks do.
-///   - runningLimit: The real time for which the scope's tasks may run; a minute by default. Time in which
-///     nothing of the scope runs does not count. Beyond the limit, a failure is recorded and the operation is
-///     cancelled. If the test runs on for `stuckAfter`, all of its tasks are cancelled.
+///   - runningLimit: The real time for which the scope's tasks may run; a minute by default. Time in which nothing of
+///     the scope runs does not count. Beyond the limit, a failure is recorded and the operation is cancelled. If the
+///     test continues to run for `stuckAfter`, all of its tasks are cancelled.
 ///   - fileID: The file in which a failure is recorded, as `#fileID`.
 ///   - filePath: The file in which a failure is recorded, as `#filePath`.
 ///   - line: The line at which a failure is recorded.

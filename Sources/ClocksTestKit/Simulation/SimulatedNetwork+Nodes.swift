@@ -20,8 +20,8 @@ extension SimulatedNetwork {
   /// of a node in its program, so that a restarted program does not find old objects.
   ///
   /// If the program throws while the node runs, that is a failure of the test; a `CancellationError` is not. If the
-  /// program returns, the node runs on without it. A node may have several programs; they are started in the order in
-  /// which they were added. A program that is added to a crashed node begins when the node is restarted. O(1).
+  /// program returns, the node continues to run without it. A node may have several programs; they are started in the
+  /// order in which they were added. A program that is added to a crashed node begins when the node is restarted. O(1).
   ///
   /// - Parameters:
   ///   - node: The name of the node.
@@ -86,12 +86,12 @@ extension SimulatedNetwork {
     nodes.restart(index)
   }
 
-  /// Parts the nodes: two of them have contact only if a group contains both.
+  /// Separates the nodes: two of them have contact only if a group contains both.
   ///
-  /// Nodes that are in no group form one more group, so `partition(["a"])` parts `a` from all others. A node may be in
-  /// several groups, and then has contact with all nodes in them. Messages between nodes without contact are lost, also
-  /// those that are on their way and would arrive during the partition. A partition replaces the one before. O(n) for n
-  /// nodes.
+  /// Nodes that are in no group form one more group, so `partition(["a"])` separates `a` from all others. A node may be
+  /// in several groups, and then has contact with all nodes in them. Messages between nodes without contact are lost,
+  /// also those that are on their way and would arrive during the partition. A partition replaces the one before. O(n)
+  /// for n nodes.
   public func partition(
     _ groups: [String]...,
     fileID: StaticString = #fileID, filePath: StaticString = #filePath,
@@ -100,7 +100,7 @@ extension SimulatedNetwork {
     partition(groups, fileID: fileID, filePath: filePath, line: line, column: column)
   }
 
-  /// Parts the nodes into groups that are computed or chosen, as `partition(_:)` does. O(n) for n nodes.
+  /// Separates the nodes into groups that are computed or chosen, as `partition(_:)` does. O(n) for n nodes.
   ///
   /// ```swift
   /// net.partition(time.choose([[["a"], ["b", "c"]], [["a", "b"], ["c"]]]))

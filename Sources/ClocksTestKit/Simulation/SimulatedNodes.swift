@@ -106,7 +106,7 @@ final class SimulatedNodes: Sendable {
     return groups.contains { $0.contains(one) && $0.contains(other) }
   }
 
-  /// Parts the nodes; those that are in no group form one more group.
+  /// Separates the nodes into groups. Those that are in no group form one more group.
   func part(_ groups: [[String]]) {
     time.mark("partition \(groups)")
     let parts = groups.map { Set($0.compactMap { indices[$0] }) }

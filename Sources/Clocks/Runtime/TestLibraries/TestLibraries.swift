@@ -66,7 +66,7 @@ enum TestLibraries {
       ? runByArguments.withXCTest : runByArguments.else
   }
 
-  /// The library that the process's arguments tell, if a bundle is assumed to run XCTest, and if it is not.
+  /// The library that follows from the process's arguments: if a bundle is assumed to run XCTest, and if it is not.
   private static let runByArguments = (
     withXCTest: library(runBy: CommandLine.arguments, isXCTestToBeAssumed: true),
     else: library(runBy: CommandLine.arguments, isXCTestToBeAssumed: false)

@@ -10,14 +10,14 @@ extension Scheduler {
 
   /// Reports the problem of a scope whose body was cancelled and still runs.
   ///
-  /// Then leaves the scope if it is explored. Otherwise cancels all known tasks, so that the body's wait may end.
+  /// Then abandons the scope if it is explored. Otherwise cancels all known tasks, so that the body's wait may end.
   func reportOverdue(_ problem: ScopeProblem) {
     // The thread that would have inspected the tasks may be blocked, so they are inspected here.
     noteProblem()
     if scope?.options.isExplored == true {
       report.record(describe(problem))
       leave()
-      // A test of XCTest cannot be left. If its method returns after all, its scope ends.
+      // A test of XCTest cannot be abandoned. If its method returns after all, its scope ends.
       change { $0.isAbandoned ? nil : $0.scope?.body.deliverReport() }?.resume()
       return
     }
@@ -28,7 +28,7 @@ extension Scheduler {
     change { $0.scope?.body.deliverReport() }?.resume()
     cancelSleepingTasks()
     for task in tasks { task.cancel() }
-    // If the body does not end even now, the next alarm makes the scheduler leave it.
+    // If the body does not end even now, the next alarm makes the scheduler abandon it.
     change { $0.scope?.mustSetAlarm = true }
   }
 

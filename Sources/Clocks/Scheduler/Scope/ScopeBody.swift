@@ -62,7 +62,7 @@ struct ScopeBody: ~Copyable {
   ///
   /// After the first problem nothing else follows: the body may return. If it has not returned at the second problem,
   /// the first one is reported, and all tasks are cancelled. If it has not returned at a later problem, the scope is
-  /// left.
+  /// abandoned.
   mutating func abort(_ problem: ScopeProblem, culprit: RetainedTask? = nil) -> Action? {
     if let culprit { toCancel.append(culprit) }
     if let task { toCancel.append(task) }
