@@ -53,7 +53,7 @@ guarantee(
     ("Idleness.externallyStartedJobEnded", "if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }",
      "externallyStartedJobs -= 1"),
     ("Idleness.isIdle", " && !externalTasks.mustVerify", ""),
-    ("SchedulerState.externallyStartedJobEnded", "if isProgress || scope?.pace.alarm == nil { scope?.mustSetAlarm = true }",
+    ("SchedulerState.externallyStartedJobEnded", "if isProgress || isAlarmMissing { scope?.mustSetAlarm = true }",
      "scope?.mustSetAlarm = true"),
     ("SkippedExternalWait.jobBegins", "noteRun(of: task, at: now)", "lastRuns[slot] = LastRun(task: task, time: now)"),
     ("SchedulerState.decide", "if mustVerify {", "if false {"),
@@ -191,7 +191,7 @@ guarantee(
 guarantee(
     "A scope that makes no progress is reported after its limit, not before",
     "SchedulerStateTests|ScopeStateTests|AlarmClockTests|HangTests",
-    ("ScopeState.setAlarm", "patience: 12", "patience: 0"),
+    ("ScopeState.setAlarm", "reason == .stuck ? 12", "reason == .stuck ? 0"),
     ("ScopeState.ran", "runningTime += duration", "runningTime = duration"),
     ("AlarmClock.timerCame", "guard timer == instant else { return (nil, nil) }", ""),
 )

@@ -83,7 +83,22 @@ extension SchedulerState {
     idleness.externallyStartedJobEnded()
     if isProgress { activity.externallyStartedJobEnded() }
     // Without progress, an alarm that is under way continues. If each pause set it again, it would never ring.
-    if isProgress || scope?.pace.alarm == nil { scope?.mustSetAlarm = true }
+    if isProgress || isAlarmMissing { scope?.mustSetAlarm = true }
+  }
+
+  /// Whether the scope has no alarm, or one for a purpose that it no longer has. An alarm for a pause is short, so it
+  /// may ring first.
+  var isAlarmMissing: Bool {
+    guard let scope, let alarm = scope.pace.alarm else { return true }
+    guard alarm.reason != .pause, let reason = scope.alarmReason(isAwaited: isTimeAwaited) else {
+      return false
+    }
+    return alarm.reason != reason
+  }
+
+  /// Whether a sleep or an observer waits for the scope's time to move.
+  private var isTimeAwaited: Bool {
+    scope.map { $0.virtualClock.sleeps.count > 0 } == true || !idleWaiters.observers.isEmpty
   }
 
   mutating func dispatchedBlockBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 {
@@ -175,9 +190,7 @@ extension SchedulerState {
   }
 
   mutating func setAlarm() -> Action.Alarm? {
-    guard let scope else { return nil }
-    let isAwaited = scope.virtualClock.sleeps.count > 0 || !idleWaiters.observers.isEmpty
-    return scope.setAlarm(isAwaited: isAwaited)
+    scope?.setAlarm(isAwaited: isTimeAwaited)
   }
 
   // MARK: - Notifications

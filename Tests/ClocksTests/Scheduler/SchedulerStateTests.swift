@@ -449,6 +449,26 @@ import Testing
     #expect(state.scope?.body.toCancel.count == 1)
   }
 
+  /// The thread has set a timeout between two pauses. The alarm is that of a scope that may be stuck.
+  @Test func aPauseWithoutProgressLetsTimeJumpForASleepThatIsNew() {
+    let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
+    var state = SchedulerState(scope: scope)
+    state.beginBody()
+    #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
+    state.idleness.externallyStartedJobsBegan()
+    sleep(on: scope.virtualClock, until: .seconds(3))
+    state.externallyStartedJobEnded(isProgress: false)
+    #expect(state.claimThread() == .pool)
+    #expect(state.step() == "rest, alarm 2 in 1.0 seconds")
+    // The alarm is short, and the next pause does not set it again.
+    state.idleness.externallyStartedJobsBegan()
+    state.externallyStartedJobEnded(isProgress: false)
+    #expect(state.claimThread() == nil)
+    _ = state.alarmRings(2, .areIdle)
+    #expect(state.step() == "wake")
+    #expect(scope.virtualClock.now == .seconds(3))
+  }
+
   /// The scope may be stuck without the job, or may need a pause before time jumps.
   @Test func aScopeThatHasAbandonedAJobSetsAnAlarm() {
     var state = SchedulerState(scope: Scope(ScopeOptions()))

@@ -101,6 +101,37 @@ import Testing
     #expect(scope.setAlarm(isAwaited: true) != nil)
   }
 
+  /// A thread outside the scope may end a hold for which an alarm is set.
+  @Test func aScopeThatIsHeldNoMoreHasNoHoldThatIsTooLong() throws {
+    let scope = scope(Self.options, holds: 1, unlimitedHolds: 1)
+    let alarm = try #require(scope.setAlarm(isAwaited: true))
+    scope.pace.holds = 0
+    scope.pace.unlimitedHolds = 0
+    _ = scope.alarmRings(alarm.number, .areIdle)
+    #expect(scope.body.problem == nil)
+    #expect(scope.pace.alarm == nil)
+    #expect(scope.mustSetAlarm)
+  }
+
+  @Test(.timeLimit(.minutes(10))) func theEndOfAHoldReplacesTheAlarmForTheHold() async {
+    let scheduler = Scheduler(
+      Scope(ScopeOptions(jumpsAfter: .seconds(600))), origin: .here())
+    let body = UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle
+    let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
+    scheduler.beginHold(isUnlimited: true)
+    scheduler.change { state in
+      state.scope?.body.begin(body)
+      state.scope?.virtualClock.sleeps.add(
+        .continuation(continuation, isOwn: true), until: .seconds(1),
+        details: .init(registered: .zero, clock: .test))
+      state.scope?.mustSetAlarm = true
+    }
+    func reason() -> AutoAdvance.Reason? { scheduler.change { $0.scope?.pace.alarm?.reason } }
+    while reason() != .held { await Task.yield() }
+    scheduler.endHold(isUnlimited: true)
+    while reason() != .pause { await Task.yield() }
+  }
+
   /// Another thread may end a hold while no job of the scope runs.
   @Test(.timeLimit(.minutes(10)), arguments: [true, false])
   func theEndOfAHoldSetsAnAlarm(isUnlimited: Bool) async {

@@ -121,9 +121,9 @@ extension Scheduler {
       guard let scope = state.scope else { return }
       scope.pace.holds -= 1
       if isUnlimited { scope.pace.unlimitedHolds -= 1 }
-      // If no alarm is set, none was needed during the hold, or one rang without effect. A thread outside the scope may
-      // end the hold while the scope is idle, so an alarm is needed now.
-      if scope.pace.alarm == nil { scope.mustSetAlarm = true }
+      // During the hold, no alarm was set, or one rang without effect, or the alarm is for the hold. A thread outside the
+      // scope may end the hold while the scope is idle, so an alarm is needed now.
+      if state.isAlarmMissing { scope.mustSetAlarm = true }
     }
   }
 

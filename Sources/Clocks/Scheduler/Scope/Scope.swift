@@ -168,18 +168,21 @@ final class ScopeState {
   @inline(never)
   func sleepWasCancelled(of task: UInt64) { skippedWait?.forget(task) }
 
+  /// The purpose of an alarm that is set now; `nil` if none is needed.
+  ///
+  /// - Parameter isAwaited: Whether a sleep or an observer waits for time to move.
+  func alarmReason(isAwaited: Bool) -> AutoAdvance.Reason? {
+    guard body.isRunning else { return nil }
+    if pace.holds > 0 { return pace.unlimitedHolds == pace.holds && isAwaited ? .held : nil }
+    return movesTime && isAwaited && pace.jumpsAfter != nil ? .pause : .stuck
+  }
+
   /// Returns the alarm to set now, if any. `isAwaited`: whether a sleep or an observer waits for time to move.
   func setAlarm(isAwaited: Bool) -> Action.Alarm? {
     mustSetAlarm = false
-    guard body.isRunning else { return nil }
-    if pace.holds > 0 {
-      guard pace.unlimitedHolds == pace.holds, isAwaited else { return nil }
-      return pace.setAlarm(.held, in: duration(of: .held), patience: 2)
-    }
-    if movesTime, isAwaited, pace.jumpsAfter != nil {
-      return pace.setAlarm(.pause, in: duration(of: .pause), patience: 0)
-    }
-    return pace.setAlarm(.stuck, in: duration(of: .stuck), patience: 12)
+    guard let reason = alarmReason(isAwaited: isAwaited) else { return nil }
+    let patience = reason == .stuck ? 12 : reason == .held ? 2 : 0
+    return pace.setAlarm(reason, in: duration(of: reason), patience: patience)
   }
 
   /// Whether an idle, explored scope can never continue. Valid only when the scheduler has nothing else to do.
@@ -211,8 +214,9 @@ final class ScopeState {
     if reason != .pause, withheld > limit / 100 {
       return .rest(pace.setAlarm(reason, in: withheld, patience: patience))
     }
-    // Since the alarm was set, a thread outside the scope may have begun a `holding`, which has a limit of its own.
-    guard reason == .held || pace.holds == 0 else {
+    // Since the alarm was set, a thread outside the scope may have begun a `holding`, which has a limit of its own; or
+    // it may have ended one.
+    guard (reason == .held) == (pace.holds > 0) else {
       pace.alarmIsMissed(number)
       mustSetAlarm = true
       return nil
