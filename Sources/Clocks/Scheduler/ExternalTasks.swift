@@ -287,7 +287,10 @@ struct ExternalTasks: ~Copyable {
     return (ids.sorted(), released)
   }
 
-  /// Returns the state of a task. Only tests of this package call it.
+  /// Whether a task has an entry, and is over. O(1).
+  func isOver(_ id: UInt64) -> Bool { entries[id].task?.isOver ?? false }
+
+  /// Returns the state of a task. O(1).
   func state(of id: UInt64) -> State { entries[id].state }
 
   /// Stops the program if a count or a list contradicts the entries; for tests.

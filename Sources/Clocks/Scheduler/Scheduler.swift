@@ -202,9 +202,13 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func externalJobBegan(_ task: UnownedJob) {
-    guard let task = UnownedTask(job: task).retainedIfReadable else { return }
+    let id = taskID(of: task)
+    let task = UnownedTask(job: task).retainedIfReadable
     change { state in
-      if state.idleness.externalTasks.externalJobBegan(task) { state.taskBecameExternal(task.id) }
+      // The task may have slept on one of the runtime's clocks. If it was cancelled there, no hook has seen the job.
+      state.endSleep(of: id)
+      guard let task else { return }
+      if state.idleness.externalTasks.externalJobBegan(task) { state.taskBecameExternal(id) }
     }
   }
 
@@ -212,6 +216,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     // Tasks that became external in the job are found before the test counts as idle.
     change { state in
       if state.idleness.externalTasks.externalJobEnded(task) { state.taskReturned(task) }
+      // The task was cancelled before it was suspended, and has ended in the job that began the sleep.
+      if state.idleness.externalTasks.isOver(task) { state.endSleep(of: task) }
     }
   }
 

@@ -33,6 +33,14 @@ extension SchedulerState {
     makeReady(job, isFromOutside: isFromOutside)
   }
 
+  /// Ends the un-injected sleep of a task that runs on a user executor, if the task still counts as asleep.
+  mutating func endSleep(of task: UInt64) {
+    guard let scope, let over = scope.runtimeSleeps.taskBecameReady(task, on: scope.virtualClock)
+    else { return }
+    makeReady(over)
+    scope.sleepWasCancelled(of: task)
+  }
+
   /// Takes the job of a task that the scheduler's thread has just resumed. Amortized O(1).
   @_transparent
   mutating func take(_ job: ReadyJob) {

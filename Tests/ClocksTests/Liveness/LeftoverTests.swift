@@ -56,6 +56,20 @@ import Testing
     #expect(jobs == 0)
   }
 
+  /// The cancellation resumes the task on its executor. No scheduler sees there that a job becomes ready.
+  @Test(.repeated(20)) func aSleepOnAnExecutorLeavesNothingWhenItIsCancelled() async throws {
+    try await withVirtualTime { time in
+      let task = Task(executorPreference: Pool()) { try await Task.sleep(for: .seconds(3600)) }
+      await time.settle()
+      #expect(time.clock.pendingSleeps.count == 1)
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(time.clock.pendingSleeps.isEmpty)
+      try await Task.sleep(for: .seconds(7200))
+      #expect(time.now.offset == .seconds(7200))
+    }
+  }
+
   /// A sleep that a thread registers when nothing of the scope runs.
   @Test(.repeated(20)) func aSleepFromElsewhereMovesTime() async throws {
     try await withVirtualTime { time in
