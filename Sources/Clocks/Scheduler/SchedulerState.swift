@@ -290,6 +290,8 @@ struct SchedulerState: ~Copyable {
     case .job(let job):
       let task = scope?.virtualClock.sleeps.removed?.task ?? 0
       guard task == job.taskID || task == 0 else {
+        // From now on, the task is about to run. If it prefers an executor, no hook sees its job.
+        if job.taskID == 0 { scope?.runtimeSleeps.delayEnded(of: task) }
         _ = start(job)
         return .runWaking(job, task: task)
       }

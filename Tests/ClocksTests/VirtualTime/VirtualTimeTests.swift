@@ -176,6 +176,20 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
     }
   }
 
+  /// From the end of the sleep until the task runs on its executor, nothing but the task's status shows that it will.
+  @Test func timeDoesNotJumpBeforeATaskContinuesOnItsExecutor() async throws {
+    let executor = LoopExecutor(isSerial: false, pause: 20_000)
+    try await withVirtualTime { time in
+      let sleeper = Task(executorPreference: executor) {
+        await sleepWithoutCancellation(1_000_000_000)
+        return time.now.offset
+      }
+      let other = Task { try await Task.sleep(for: .seconds(5)) }
+      #expect(await sleeper.value == .seconds(1))
+      try await other.value
+    }
+  }
+
   @Test func aSleepWithoutCancellationEndsWithItsScope() async throws {
     let log = Log<Duration>()
     try await withVirtualTime { time in
