@@ -70,6 +70,21 @@ import Testing
     }
   }
 
+  /// Thread B has found that the time of its task is virtual. Then thread A closes the scope, before or after thread B
+  /// registers the sleep.
+  @Test(.timeLimit(.minutes(10)), arguments: [true, false])
+  func aSleepThatBeginsWhileTheScopeClosesIsReal(isBefore: Bool) async throws {
+    let scheduler = Scheduler(Scope(ScopeOptions()), origin: .here())
+    var task: Task<Void, Never>?
+    let job = ThreadContext.capturingNextJob { task = Task.detached {} }
+    let delayed = DelayedJob(
+      job: try #require(job), task: try #require(job), delay: .milliseconds(1), clock: .continuous)
+    if isBefore { scheduler.closeScope() }
+    ThreadContext.withoutContext { scheduler.sleepVirtually(delayed) }
+    if !isBefore { scheduler.closeScope() }
+    await task?.value
+  }
+
   /// A sleep that a thread registers when nothing of the scope runs.
   @Test(.repeated(20)) func aSleepFromElsewhereMovesTime() async throws {
     try await withVirtualTime { time in

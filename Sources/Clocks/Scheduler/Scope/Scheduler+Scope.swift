@@ -69,7 +69,7 @@ extension Scheduler {
     ThreadWaits.testIsOver(of: self)
     // Other threads may have added these since the leftovers were ended.
     handBackDelayedWork()
-    if scope?.options.isUnedited == true { handBackSleeps() }
+    handBackSleeps()
   }
 
   /// If something has gone wrong, inspects the scope's tasks. Called before they are cancelled.
@@ -145,7 +145,13 @@ extension Scheduler {
       // The task runs in an actor drain that works for another test.
       taskMayRunExternally(delayed.task)
     }
+    var isOver = false
     let notify: (() -> Void)? = change { state in
+      // Another thread may have closed the scope after the hooks had found that the task's time is virtual.
+      guard state.scope?.isOver == false else {
+        isOver = true
+        return nil
+      }
       let virtualClock = scope.virtualClock
       let deadline = saturatingSum(virtualClock.now, delayed.delay)
       guard deadline > virtualClock.now else {
@@ -173,6 +179,7 @@ extension Scheduler {
           : .init(deadline: deadline, number: sleep.number, taskName: name, details: details))
     }
     notify?()
+    if isOver { RuntimeHooks.runElsewhere(delayed.job, after: delayed.delay) }
   }
 
   /// The present readings of the system's clocks for the scope's tasks; `nil` if the tasks see real time.
