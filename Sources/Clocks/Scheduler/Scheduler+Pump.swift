@@ -122,8 +122,7 @@ extension Scheduler {
     case .begin(let work):
       work.begin()
     case .cancel(let tasks):
-      noteProblem()
-      for task in tasks { task.cancel() }
+      cancel(tasks)
     case .report(let problem):
       reportOverdue(problem)
     case .leave:

@@ -52,6 +52,25 @@ import Testing
     #expect(reports.all.count == 1)
   }
 
+  /// The operation is cancelled between two of its jobs, although the scope is never idle.
+  @Test func aBodyThatNeverIdlesIsCancelledWhenItHasRunForTooLong() async throws {
+    let reports = Log<String>()
+    let options = ScopeOptions(stuckAfter: .seconds(600), runningLimit: .seconds(2))
+    let time = VirtualTime(options, at: .here(), record: { reports.add($0) })
+    var checks = 0
+    try await time.run { time in
+      while !Task.isCancelled, checks < 100 {
+        await Task.yield()
+        // As the watchdog does.
+        time.scheduler.ran(for: .seconds(1))
+        checks += 1
+      }
+    }
+    #expect(checks <= 3)
+    #expect(reports.all.count == 1)
+    #expect(reports.all.first?.contains("It is still not over") == false)
+  }
+
   /// The same for the limit of running time. If no task sleeps at that moment, the report says so.
   @Test(arguments: [true, false])
   func aBodyThatRunsForTooLongIsReportedWithWhatSleeps(_ isAsleep: Bool) {

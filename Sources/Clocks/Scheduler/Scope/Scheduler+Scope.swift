@@ -49,6 +49,8 @@ extension Scheduler {
           scope.isRunning(on: state.idleness.thread, progress: state.activity.count),
           !state.activity.isRunningReportedJob(state.idleness)
         else { return nil }
+        // The scope was not idle since the last check, so the tasks were not cancelled.
+        if !scope.body.toCancel.isEmpty { return .cancel(scope.body.takeToCancel()) }
         return scope.ran(for: duration)
       })
   }
@@ -58,8 +60,15 @@ extension Scheduler {
     case .rest(let alarm?): setAlarm(alarm)
     case .report(let problem): reportOverdue(problem)
     case .leave: leave()
+    case .cancel(let tasks): cancel(tasks)
     default: break
     }
+  }
+
+  /// Cancels the tasks that are to be cancelled because of a problem.
+  func cancel(_ tasks: [RetainedTask]) {
+    noteProblem()
+    for task in tasks { task.cancel() }
   }
 
   /// Ends the scope. Its leftovers sleep in real time, or belong to the next test whose job resumes them.
