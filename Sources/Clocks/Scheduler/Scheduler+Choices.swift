@@ -19,9 +19,10 @@ final class ParkedThread: Sendable {
 extension Scheduler {
   /// Lets the chooser decide whether other jobs run before the rest of the current one.
   func checkpoint(_ name: String) {
-    // A job that has paused no longer runs on the scheduler's thread.
+    // A job that has paused, or that an executor of the user runs, does not run on the scheduler's thread.
     guard isExplored, isInOwnJob, let task = UnownedTask.current,
-      let context = ThreadContext.current, context.pointee.ownersAwaitingEnd.isEmpty
+      let context = ThreadContext.current, context.pointee.isOfPump,
+      context.pointee.ownersAwaitingEnd.isEmpty
     else { return }
     let job = ReadyJob(
       job: task.job, taskID: task.id, executor: RuntimeHooks.isOnMainQueue ? .main : .pool,
@@ -29,7 +30,7 @@ extension Scheduler {
     var parked: ParkedThread?
     let mayDecide = changeWithoutThread { state in
       guard state.order.chooser != nil, !state.isAbandoned,
-        !context.pointee.isOfPump || context.pointee.number == state.idleness.threadNumber
+        context.pointee.number == state.idleness.threadNumber
       else { return false }
       state.makeReady(job)
       if !state.continuesParked(job) { parked = state.park(job) }

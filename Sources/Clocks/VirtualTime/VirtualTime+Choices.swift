@@ -83,8 +83,8 @@ extension VirtualTime {
   /// If the search abandons a schedule that does not end, the rest of the job does not run. Its thread waits until the
   /// process ends. Only on the main thread does the job continue, because other tests need that thread.
   ///
-  /// Outside a search, and for a caller that is not a task of the scope, the function does nothing. O(1) if no other
-  /// job is ready; otherwise a change of threads.
+  /// Outside a search, for a caller that is not a task of the scope, and on an executor of your own, the function does
+  /// nothing. O(1) if no other job is ready; otherwise a change of threads.
   ///
   /// - Parameter name: The name of the point in the explanation of a failure.
   public func checkpoint(_ name: String) { scheduler.checkpoint(name) }

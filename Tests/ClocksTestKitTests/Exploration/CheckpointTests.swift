@@ -23,6 +23,16 @@ private actor Desk {
   func rest(_ log: Log<String>) { log.add("b") }
 }
 
+/// An actor with an executor of its own.
+@globalActor private actor Bench {
+  static let shared = Bench()
+  private static let executor = LoopExecutor()
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor {
+    Self.executor.asUnownedSerialExecutor()
+  }
+}
+
 private final class Flag: Sendable {
   private let state = Mutex(false)
   var isSet: Bool { state.withLock { $0 } }
@@ -237,6 +247,19 @@ private final class Flag: Sendable {
       _ = await (a.value, b.value)
     }
     #expect(found == ["1 a b", "1 b a", "b 1 a", "2 a b", "2 b a", "b 2 a"])
+  }
+
+  /// No scheduler resumes the executor's thread, and the job may run beside another one.
+  @Test(.timeLimit(.minutes(10))) func onAnExecutorOfTheUserItDoesNothing() async throws {
+    let summary = try await withSchedules(20) { time in
+      let a = Task { @Bench in
+        let others = (0..<20).map { _ in Task.detached { _ = usleep(100) } }
+        time.checkpoint("executor")
+        return others
+      }
+      for other in await a.value { await other.value }
+    }
+    #expect(summary != nil)
   }
 
   @Test func elsewhereItDoesNothing() async throws {
