@@ -5,8 +5,8 @@ import ClocksSupport
 /// So a job is split in two without a suspension. The thread keeps its stack, its locks and its actor; the runtime
 /// sees one job that takes long. No job of that actor begins meanwhile, because the actor is not idle.
 ///
-/// In an abandoned run, the thread waits permanently, because no job of such a run continues. Only the main thread is
-/// resumed, because other tests need it.
+/// In an abandoned run, the thread waits permanently, because no job of such a run continues. So does the thread of a task
+/// that was stopped. Only the main thread is resumed, because other tests need it.
 final class ParkedThread: Sendable {
   /// The `Idleness.threadNumber` of the thread while it runs jobs of the scheduler.
   let number: Int
@@ -32,8 +32,12 @@ extension Scheduler {
       guard state.order.chooser != nil, !state.isAbandoned,
         context.pointee.number == state.idleness.threadNumber
       else { return false }
-      state.makeReady(job)
-      if !state.continuesParked(job) { parked = state.park(job) }
+      if state.isStopped(job) {
+        parked = state.leave(job)
+      } else {
+        state.makeReady(job)
+        if !state.continuesParked(job) { parked = state.park(job) }
+      }
       return true
     }
     guard mayDecide else { return }
@@ -90,10 +94,24 @@ extension SchedulerState {
   }
 
   fileprivate mutating func park(_ job: ReadyJob) -> ParkedThread {
-    endJob()
-    let thread = ParkedThread(number: idleness.threadParks(), isMain: job.executor == .main)
+    let thread = leave(job)
     scope?.parkedThreads[job.taskID] = thread
     return thread
+  }
+
+  /// Ends the current job on its thread, which waits permanently unless it is added to `parkedThreads`.
+  fileprivate mutating func leave(_ job: ReadyJob) -> ParkedThread {
+    endJob()
+    return ParkedThread(number: idleness.threadParks(), isMain: job.executor == .main)
+  }
+
+  /// Whether the rest of a job must not run, because its task was stopped. Other tests need the main thread, so it
+  /// continues.
+  fileprivate func isStopped(_ job: ReadyJob) -> Bool {
+    guard job.executor != .main, case .stopped = idleness.externalTasks.state(of: job.taskID) else {
+      return false
+    }
+    return true
   }
 
   /// Lets a parked job continue. From then on its thread runs the test's jobs, and the current one no longer does.

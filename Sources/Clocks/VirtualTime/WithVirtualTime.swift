@@ -227,7 +227,7 @@ extension VirtualTime {
     var mustReport = scheduler.scope?.options.leftoverSleepsFail == true
     // A task that does not become idle now is abandoned, so a lower limit suffices.
     scheduler.change { $0.runaway.limits.jobs = min($0.runaway.limits.jobs, 100_000) }
-    var cancelled: Set<UInt64> = []
+    var (cancelled, stopped): (Set<UInt64>, Set<UInt64>) = ([], [])
     var haveEndedSleepsRun = false
     for round in 0...100 {
       if let neverIdles = await scheduler.settle().culprit {
@@ -237,7 +237,7 @@ extension VirtualTime {
         }
         if cancelled.insert(neverIdles.id).inserted {
           neverIdles.cancel()
-        } else {
+        } else if stopped.insert(neverIdles.id).inserted {
           record(LeftoverFailure.ignoresCancellation(neverIdles.id))
           scheduler.change { $0.idleness.externalTasks.stop(neverIdles.id) }
         }

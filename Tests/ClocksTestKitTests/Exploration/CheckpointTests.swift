@@ -185,6 +185,14 @@ private final class Flag: Sendable {
     #expect(isOver.isSet)
   }
 
+  /// When such a task was stopped, its thread waits at its next checkpoint.
+  @Test func aLeftoverOfCheckpointsThatIgnoresCancellationIsReportedOnce() async throws {
+    let found = try await run("1::0000") { time in
+      Task { while true { time.checkpoint("ignores cancellation") } }
+    }
+    #expect(found.count == 1, "\(found.map(\.text))")
+  }
+
   /// In a run that is abandoned, neither jobs nor the rest of a parked job run.
   @Test func aRunThatIsLeftKeepsItsOtherThreads() async throws {
     let (hasBegun, isOver) = (Flag(), Flag())
