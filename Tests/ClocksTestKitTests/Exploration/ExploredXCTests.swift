@@ -51,6 +51,17 @@ final class ExploredXCTests: XCTestCase {
     }
   }
 
+  /// Fails only in the run that is recorded after the search.
+  func testFailsAfterItsSearch() async throws {
+    try skipUnlessAskedFor()
+    nonisolated(unsafe) var runs = 0
+    try await withSchedules(2) { _ in
+      _ = await Self.race()
+      runs += 1
+      XCTAssertLessThan(runs, 3)
+    }
+  }
+
   func testThrows() async throws {
     try skipUnlessAskedFor()
     try await withSchedules(100) { _ in

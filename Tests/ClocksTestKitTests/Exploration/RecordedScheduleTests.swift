@@ -134,6 +134,16 @@ private actor RecordedBox {
       }
     }
   }
+
+  @Test func aTestOfXCTestThatFailsOnlyWhenItIsRecordedFailsOnce() async throws {
+    try await withTemporaryPath { folder in
+      let child = try await ChildProcess.runTests(
+        "ClocksTestKitTests.ExploredXCTests/testFailsAfterItsSearch", library: "xctest",
+        environment: ["CLOCKS_TRACE": folder, "CLOCKS_TESTS_EXPLORED_SAMPLES": "1"])
+      #expect(child.exitCode == 1)
+      #expect(child.standardOutput.contains("with 1 failure"), "\(child.standardOutput)")
+    }
+  }
 }
 
 private final class RecordedTexts: @unchecked Sendable {
