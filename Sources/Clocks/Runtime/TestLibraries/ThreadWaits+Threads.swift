@@ -16,11 +16,14 @@ extension ThreadWaits {
       start {
         let waits = ThreadWaits(owner, .thread)
         var context = ThreadContext(owner: owner, isInJob: true, waits: waits)
-        OutsideWork.ends()
-        OutsideWork.setOutside(false)
+        // The thread was counted as outside work when it was created, if that is seen.
+        if areSleepsSeen {
+          OutsideWork.ends()
+          OutsideWork.setOutside(false)
+        }
         context.run { _ in body() }
         waits.jobEnds()
-        OutsideWork.begins()
+        if areSleepsSeen { OutsideWork.begins() }
         owner.externallyStartedJobEnded(on: nil)
       }
     }
