@@ -244,13 +244,13 @@ extension Scheduler {
   /// O(members) for the first task of a test case, and O(1) for each later one.
   private func adoptTestCase(of task: UInt64) {
     guard TestCaseMembership.isOn else { return }
-    TestCaseMembership.adopt(task, by: self) { member, isTestCase, hasYielded in
+    TestCaseMembership.adopt(task, by: self) { member, isTestCase, yields in
       change { state in
         state.liveTasks.insert(member)
         if member.id != task {
           // A job of the member may be running.
           state.idleness.externalTasks.noteMayRunExternally(member)
-          if hasYielded, state.idleness.externalTasks.externalJobBegan(member) {
+          for _ in 0..<yields where state.idleness.externalTasks.externalJobBegan(member) {
             state.taskBecameExternal(member.id)
           }
         }

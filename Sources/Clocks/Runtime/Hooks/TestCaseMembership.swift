@@ -112,10 +112,10 @@ enum TestCaseMembership {
   ///   - id: The id of a task that belongs to `owner` already, and whose test case is transferred.
   ///   - take: Called for each task in order of creation, under the lock. Returns tasks to release without the lock.
   ///   - isTestCase: Whether the task runs the test case.
-  ///   - hasYielded: Whether a job without a task will resume the task. The owner is notified when that job has run.
+  ///   - yields: The number of jobs without a task that will resume the task. The owner is notified when each has run.
   static func adopt(
     _ id: UInt64, by owner: TaskOwner,
-    _ take: (RetainedTask, _ isTestCase: Bool, _ hasYielded: Bool) -> [RetainedTask]
+    _ take: (RetainedTask, _ isTestCase: Bool, _ yields: Int) -> [RetainedTask]
   ) {
     var over: [RetainedTask] = []
     let adopted: [RetainedTask] = lock.withLock {
@@ -127,7 +127,7 @@ enum TestCaseMembership {
       return adopted.compactMap { member in
         guard let task = members.remove(member.task.id).takenOver else { return nil }
         if TaskOwnership.shared.claim(task.id, for: owner) {
-          over += take(task, task.id == testCase, member.yields > 0)
+          over += take(task, task.id == testCase, member.yields)
         }
         return task
       }
