@@ -14,7 +14,8 @@ import ClocksSupport
     private static let count = Atomic(0)
 
     static func add(_ known: TestDispatchSource, for source: OpaquePointer) {
-      lock.withLock { sources[source] = known }
+      // A former source with this address is released without the lock.
+      _ = lock.withLock { sources.updateValue(known, forKey: source) }
     }
 
     @_transparent
