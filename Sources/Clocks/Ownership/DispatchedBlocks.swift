@@ -152,8 +152,8 @@ struct DispatchedBlocks {
     }.keys.min()
   }
 
-  /// The queues of all blocks, also of abandoned ones, in the order of the blocks; and for blocks that have begun, their
-  /// marks. O(n log n) with n blocks.
+  /// The queues of all blocks, also of abandoned ones, in the order of the blocks; and the marks of blocks that have
+  /// begun. O(n log n) with n blocks.
   var all: [(queue: BlockQueue, mark: UInt?)] {
     blocks.sorted { $0.key < $1.key }.map { ($1.queue, $1.thread == nil ? nil : $1.mark) }
   }

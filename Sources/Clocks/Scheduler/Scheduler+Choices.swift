@@ -5,8 +5,8 @@ import ClocksSupport
 /// So a job is split in two without a suspension. The thread keeps its stack, its locks and its actor; the runtime
 /// sees one job that takes long. No job of that actor begins meanwhile, because the actor is not idle.
 ///
-/// In an abandoned run, the thread waits permanently, because no job of such a run continues. So does the thread of a task
-/// that was stopped. Only the main thread is resumed, because other tests need it.
+/// In an abandoned run, the thread waits permanently, because no job of such a run continues. So does the thread of a
+/// task that was stopped. Only the main thread is resumed, because other tests need it.
 final class ParkedThread: Sendable {
   /// The `Idleness.threadNumber` of the thread while it runs jobs of the scheduler.
   let number: Int

@@ -130,8 +130,8 @@ extension Scheduler {
       guard let scope = state.scope else { return }
       scope.pace.holds -= 1
       if isUnlimited { scope.pace.unlimitedHolds -= 1 }
-      // During the hold, no alarm was set, or one rang without effect, or the alarm is for the hold. A thread outside the
-      // scope may end the hold while the scope is idle, so an alarm is needed now.
+      // During the hold, no alarm was set, or one rang without effect, or the alarm is for the hold. A thread outside
+      // the scope may end the hold while the scope is idle, so an alarm is needed now.
       if state.isAlarmMissing { scope.mustSetAlarm = true }
     }
   }
