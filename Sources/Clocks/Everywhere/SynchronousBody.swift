@@ -12,7 +12,7 @@ enum SynchronousBody {
     nonisolated(unsafe) var end: UnsafeContinuation<Void, Never>?
     var context = ThreadContext(owner: time.scheduler)
     context.run { _ in
-      Task { @concurrent in
+      Task { @Sendable @concurrent in
         await time.begin()
         await withUnsafeContinuation { continuation in
           end = continuation

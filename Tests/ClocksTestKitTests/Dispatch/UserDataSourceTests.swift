@@ -33,7 +33,7 @@
         log.add(data.data)
       }
       source.activate()
-      let task = Task {
+      let task = Task { @Sendable in
         for number: UInt in 1...5 {
           try await clock.sleep(for: .seconds(1))
           mergeData(number)

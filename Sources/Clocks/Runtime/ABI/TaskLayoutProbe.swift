@@ -183,7 +183,7 @@ struct TaskLayoutProbe: Sendable {
     let actor = PlantedActor()
     nonisolated(unsafe) var isSeen = false
     let task = ThreadContext.capturingNextJob {
-      Task.detached { isSeen = await actor.findsItselfBusy() }
+      Task.detached { @Sendable in isSeen = await actor.findsItselfBusy() }
     }
     guard let task, !isBusy(actor.address) else { return false }
     ThreadContext.runToEnd(task)
@@ -235,7 +235,9 @@ private struct PlantedTasks {
   /// `nil` where tasks do not pass through the hooks.
   init?() {
     nonisolated(unsafe) var continuation: UnsafeContinuation<Void, Never>?
-    let awaiting = Self.make { .detached { await withUnsafeContinuation { continuation = $0 } } }
+    let awaiting = Self.make {
+      .detached { @Sendable in await withUnsafeContinuation { continuation = $0 } }
+    }
     let awaitingTask = Self.make { .detached { await awaiting.task.value } }
     let awaitingGroup = Self.make {
       .detached { await withTaskGroup(of: Void.self) { $0.addTask {} } }
