@@ -84,7 +84,8 @@ enum TaskABI {
     static let content = 16
     /// `TaskDependencyStatusRecord::DependencyKind`, 32 bits.
     static let dependencyKind = 32
-    static let size = 48
+    /// The part that is read.
+    static var size: Int { dependencyKind + MemoryLayout<UInt>.size }
 
     /// `TaskStatusRecordKind` (MetadataValues.h)
     enum Kind {
@@ -109,7 +110,8 @@ enum TaskABI {
     static let parent = 0
     /// `NextChild`
     static let nextChild = 8
-    static let size = 16
+    /// The part that is read.
+    static var size: Int { max(parent, nextChild) + MemoryLayout<UInt>.size }
   }
 
   /// `class AsyncContext` (Task.h)
@@ -118,7 +120,8 @@ enum TaskABI {
     static let parent = 0
     /// `ResumeParent`, the function in which the caller resumes.
     static let resumeParent = 8
-    static let size = 16
+    /// The part that is read.
+    static var size: Int { max(parent, resumeParent) + MemoryLayout<UInt>.size }
   }
 
   /// `class DefaultActorImpl` (Actor.cpp)

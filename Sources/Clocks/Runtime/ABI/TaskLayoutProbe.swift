@@ -205,14 +205,16 @@ struct TaskLayoutProbe: Sendable {
       else { return TaskLayoutProbe() }
       let second = reader.read(unsafeBitCast(planted.awaitingTask, to: UInt.self))
       let parent = reader.read(unsafeBitCast(planted.awaitingGroup, to: UInt.self))
-      let child = (parent?.children.first).flatMap { reader.read($0) }
+      let children = (parent?.children ?? []).compactMap { reader.read($0) }
       var probe = TaskLayoutProbe(metadata: unverified.metadata, readsActors: canReadActors())
       probe.readsDependencies =
         first.dependency == .continuation && second?.dependency == .task(awaiting)
         && parent?.dependency.map { if case .group = $0 { true } else { false } } == true
       probe.readsChildren =
-        parent?.children.count == 1 && child?.parent == parent?.address
-        && child?.state == .enqueued && first.children.isEmpty && first.parent == nil
+        Set(children.map(\.id)) == Set(planted.children.map { taskID(of: $0) })
+        && parent?.children.count == 2
+        && children.allSatisfy { $0.parent == parent?.address && $0.state == .enqueued }
+        && first.children.isEmpty && first.parent == nil
       // Every task ends in the same function of the runtime, so the outermost functions must be equal.
       probe.readsCallStacks =
         first.functions.count >= 2 && first.functions.last == second?.functions.last
@@ -230,7 +232,8 @@ private struct PlantedTasks {
   let awaitingTask: Task<Void, Never>
   let awaitingGroup: Task<Void, Never>
   private let continuation: UnsafeContinuation<Void, Never>?
-  private let child: UnownedJob
+  /// The tasks of the group, which have not begun.
+  let children: [UnownedJob]
 
   /// `nil` where tasks do not pass through the hooks.
   init?() {
@@ -239,19 +242,30 @@ private struct PlantedTasks {
       .detached { @Sendable in await withUnsafeContinuation { continuation = $0 } }
     }
     let awaitingTask = Self.make { .detached { await awaiting.task.value } }
+    // Only one job can be captured at a time, so the group is suspended between its two tasks.
+    nonisolated(unsafe) var between: UnsafeContinuation<Void, Never>?
     let awaitingGroup = Self.make {
-      .detached { await withTaskGroup(of: Void.self) { $0.addTask {} } }
+      .detached {
+        await withTaskGroup(of: Void.self) { group in
+          group.addTask {}
+          await withUnsafeContinuation { between = $0 }
+          group.addTask {}
+        }
+      }
     }
     for made in [awaiting, awaitingTask] { made.job.map(ThreadContext.runToEnd) }
     guard let group = awaitingGroup.job,
-      let child = ThreadContext.capturingNextJob({ RuntimeHooks.run(group, on: .pool) })
+      let first = ThreadContext.capturingNextJob({ RuntimeHooks.run(group, on: .pool) }),
+      let resumed = ThreadContext.capturingNextJob({ between?.resume() }),
+      let second = ThreadContext.capturingNextJob({ RuntimeHooks.run(resumed, on: .pool) })
     else { return nil }
     (self.awaiting, self.awaitingTask) = (awaiting.task, awaitingTask.task)
-    (self.awaitingGroup, self.continuation, self.child) = (awaitingGroup.task, continuation, child)
+    (self.awaitingGroup, self.continuation) = (awaitingGroup.task, continuation)
+    children = [first, second]
   }
 
   func end() {
-    ThreadContext.runToEnd(child)
+    for child in children { ThreadContext.runToEnd(child) }
     ThreadContext.capturingNextJob { continuation?.resume() }.map(ThreadContext.runToEnd)
   }
 
