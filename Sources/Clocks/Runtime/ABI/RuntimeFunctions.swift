@@ -167,6 +167,11 @@ package struct ClosureRetainBalance: Sendable {
     }
   }
 
+  /// What may go wrong because a function was not found, in words.
+  static var missing: [String] {
+    keepMemory == nil ? ["the end of tests that block a thread (swift_unownedRetain)"] : []
+  }
+
   private static let keepMemory = RuntimeSymbol.function(
     "swift_unownedRetain",
     as: (@convention(c) (UnsafeRawPointer) -> UnsafeRawPointer).self)

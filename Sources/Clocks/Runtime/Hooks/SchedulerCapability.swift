@@ -139,6 +139,7 @@ extension SchedulingSelfTest {
         }
         if !JobRuns.areSeen { unverified.append("jobs of custom executors") }
         if !IsolatedDeinits.areSeen { unverified.append("isolated deinits") }
+        unverified += ClosureRetainBalance.missing + OutsideWork.missing
         if seesMainActor, !seesActor {
           unverified.append("on which actor a task runs")
         }

@@ -144,6 +144,9 @@ enum OutsideWork {
     private static let getThread = RuntimeSymbol.function(
       "gettid", as: (@convention(c) () -> pid_t).self)
 
+    /// What is not seen of a test because threads have no numbers, in words.
+    static var missing: [String] { getThread == nil ? ["which threads wait (gettid)"] : [] }
+
     /// The kernel's number of the current thread; 0 if unknown.
     static var currentThread: Int32 { getThread?() ?? 0 }
 
