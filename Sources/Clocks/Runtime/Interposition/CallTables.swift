@@ -73,7 +73,39 @@ package enum RuntimeSymbol {
     /// Returns the positions of the functions that one image calls: the same image as for `redirect`.
     static func redirectEach(_ entries: [Entry], in callers: Callers) -> Set<Int> {
       let images = callers.images
-      let results = images.map { image in
+      let results = redirectEach(entries, in: images)
+      let ofThisModule = images.firstIndex { $0.base == LoadedImage.ofThisModule?.base }
+      return (ofThisModule ?? images.indices.first).map { results[$0] } ?? []
+    }
+
+    /// Redirects calls that a library is known to make. Returns whether it makes them all.
+    ///
+    /// Notes the others in `LostCalls`, unless the library is not loaded.
+    ///
+    /// - Parameters:
+    ///   - others: More calls. No library is known to make them.
+    ///   - callers: The images whose calls are redirected; `nil` for the library alone.
+    ///   - together: Whether to change nothing if a function does not exist in this process.
+    @discardableResult
+    static func redirect(
+      _ entries: [Entry], knownIn library: StaticString, and others: [Entry] = [],
+      in callers: Callers? = nil, together: Bool = true
+    ) -> Bool {
+      let images = (callers ?? .library(library)).images
+      let all = entries + others
+      let isPossible = !together || all.allSatisfy(\.isFound)
+      let results = isPossible ? redirectEach(all, in: images) : []
+      guard let place = images.firstIndex(where: { $0.isNamed(library) }) else { return false }
+      let seen = isPossible ? results[place] : []
+      LostCalls.note(entries, except: seen)
+      LostCalls.noteMissing(others)
+      return entries.indices.allSatisfy(seen.contains)
+    }
+
+    private static func redirectEach(
+      _ entries: [Entry], in images: [LoadedImage]
+    ) -> [Set<Int>] {
+      images.map { image in
         let readOnly = image.readOnlyData
         return forEachWord(of: entries, in: image) { entry, word in
           entry.isFound
@@ -82,8 +114,6 @@ package enum RuntimeSymbol {
             }
         }
       }
-      let ofThisModule = images.firstIndex { $0.base == LoadedImage.ofThisModule?.base }
-      return (ofThisModule ?? images.indices.first).map { results[$0] } ?? []
     }
 
     /// Returns whether a library is loaded and calls all the functions.

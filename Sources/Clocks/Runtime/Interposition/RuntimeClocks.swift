@@ -25,11 +25,17 @@ package enum RuntimeClocks {
     (owner.isExplored || isForAll.load(ordering: .relaxed)) && redirected.clocks
   }
 
-  /// The reads that are real although every scope should read virtual time, in words.
+  /// The reads and waits that are real although they should be virtual in every scope, in words.
   static var missing: [String] {
     guard isForAll.load(ordering: .relaxed) else { return [] }
-    return (redirected.clocks ? [] : ["reads of ContinuousClock"])
+    let reads =
+      (redirected.clocks ? [] : ["reads of ContinuousClock"])
       + (redirected.dates ? [] : ["reads of Date"])
+    #if os(Linux) && canImport(Glibc)
+      return reads + LostCalls.missing + (ThreadWaits.areSeen ? MainRunLoop.missing : [])
+    #else
+      return reads
+    #endif
   }
 
   /// Whether every scope reads virtual time, and not only explored ones. Set at load; later only tests change it.
@@ -75,8 +81,9 @@ package enum RuntimeClocks {
     /// process has one thread.
     static func redirectProgram() {
       guard LoadedImage.ofThisModule?.base != LoadedImage.all.first?.base else { return }
-      _ = CallTables.redirectEach(
-        [readClock.entry, readTimeOfDay.entry, readSeconds.entry], in: .program)
+      let entries = [readClock.entry, readTimeOfDay.entry, readSeconds.entry]
+      _ = CallTables.redirectEach(entries, in: .program)
+      LostCalls.noteMissing(entries)
       isProgramVirtual = true
     }
 
@@ -134,7 +141,7 @@ package enum RuntimeClocks {
     /// called once, while the process has one thread.
     static func redirect() {
       CallTables.redirect(
-        [present.entry, runLoop.entry, wait.entry, lock.entry], in: .library("libFoundation.so"))
+        [present.entry, runLoop.entry, wait.entry, lock.entry], knownIn: "libFoundation.so")
     }
 
     /// Adds to the virtual date the job's time in run loops. Otherwise a run loop would never see its wait end.

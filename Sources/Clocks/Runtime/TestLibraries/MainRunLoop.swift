@@ -28,6 +28,18 @@ enum MainRunLoop {
 
   static func isMain(_ runLoop: UnsafeRawPointer?) -> Bool { runLoop == main?() }
 
+  /// What is not seen of a test because a function of run loops was not found, in words.
+  static var missing: [String] {
+    let lost = [
+      ("CFRunLoopRunInMode", run == nil), ("CFRunLoopGetMain", main == nil),
+      ("CFRunLoopGetCurrent", current == nil), ("CFRunLoopGetNextTimerFireDate", timer == nil),
+      ("kCFRunLoopDefaultMode", mode == nil), ("CFRunLoopSourceSignal", signal == nil),
+      ("CFRunLoopWakeUp", wakeUp == nil), ("CFRunLoopAddSource", add == nil),
+      ("CFRunLoopRemoveSource", remove == nil), ("CFRunLoopSourceCreate", create == nil),
+    ].filter(\.1).map(\.0)
+    return lost.isEmpty ? [] : ["waits in run loops (\(lost.joined(separator: ", ")))"]
+  }
+
   /// Whether the main run loop has a timer, and the owners have none.
   static var hasRealTimer: Bool {
     guard let main, let timer, RunLoopTimers.count == 0 else { return false }
@@ -51,11 +63,12 @@ enum MainRunLoop {
   private static let add = RuntimeSymbol.function("CFRunLoopAddSource", as: UseSource.self)
   private static let remove = RuntimeSymbol.function("CFRunLoopRemoveSource", as: UseSource.self)
 
+  private static let create = RuntimeSymbol.function(
+    "CFRunLoopSourceCreate", as: CreateSource.self)
+
   /// A source whose handler does nothing. Signalling it ends a run of a run loop that handles one source.
   nonisolated(unsafe) private static let source: UnsafeRawPointer? = {
-    guard let create = RuntimeSymbol.function("CFRunLoopSourceCreate", as: CreateSource.self) else {
-      return nil
-    }
+    guard let create else { return nil }
     let handler: @convention(c) (UnsafeMutableRawPointer?) -> Void = { _ in }
     // `CFRunLoopSourceContext`: nine words that may be zero, and the handler.
     var context = [Int](repeating: 0, count: 9) + [unsafeBitCast(handler, to: Int.self)]

@@ -7,8 +7,8 @@ import ClocksSupport
     static func redirect() {
       // Foundation or XCTest may not be loaded. Then no thread waits for an expectation.
       guard
-        CallTables.redirect([finished.entry, stop.entry], in: .library("libFoundation.so")),
-        CallTables.redirect([startThread.entry], in: .library("libXCTest.so"))
+        CallTables.redirect([finished.entry, stop.entry], knownIn: "libFoundation.so"),
+        CallTables.redirect([startThread.entry], knownIn: "libXCTest.so")
       else { return }
       ThreadWaits.areSeen = true
     }
@@ -52,18 +52,19 @@ import ClocksSupport
     /// Must be called once, while the process has one thread.
     static func redirect() {
       // Foundation may not be loaded. Then some of the functions do not exist.
-      _ = CallTables.redirectEach(
+      CallTables.redirect(
         [
-          nanosleep.entry, usleep.entry, sleep.entry, run.entry, ThreadRunLoops.stop.entry,
-          perform.entry, createThread.entry,
-        ], in: .users(besides: "libdispatch.so"))
-      _ = CallTables.redirectEach(
-        [createFoundationThread.entry, uptime.entry], in: .library("libFoundation.so"))
-      _ = CallTables.redirectEach(
+          nanosleep.entry, sleep.entry, ThreadRunLoops.stop.entry, perform.entry,
+          createThread.entry,
+        ], knownIn: "libFoundation.so", and: [usleep.entry, run.entry],
+        in: .users(besides: "libdispatch.so"), together: false)
+      CallTables.redirect(
+        [createFoundationThread.entry, uptime.entry], knownIn: "libFoundation.so", together: false)
+      CallTables.redirect(
         [createIO.entry, openIO.entry, read.entry, write.entry, signal.entry],
-        in: .library("libswiftDispatch.so"))
+        knownIn: "libswiftDispatch.so", together: false)
       ThreadWaits.areSleepsSeen = true
-      CallTables.redirect(RunLoopTimers.entries, in: .library("libFoundation.so"))
+      CallTables.redirect(RunLoopTimers.entries, knownIn: "libFoundation.so")
     }
 
     private static let run: Interposed<@convention(c) () -> Void> = Interposed("CFRunLoopRun") {
