@@ -65,8 +65,11 @@ package enum Everywhere {
       typealias Control = @convention(c) (CInt, UInt, UInt, UInt, UInt) -> CInt
       let parent = getppid()
       guard Environment.everywhereParent == parent else { return }
+      guard let control = RuntimeSymbol.function("prctl", as: Control.self) else {
+        return warn("prctl is missing, so this process does not end with the command.")
+      }
       // 1 is `PR_SET_PDEATHSIG`: a signal when the thread that started this process ends, the command's main thread.
-      _ = RuntimeSymbol.function("prctl", as: Control.self)?(1, UInt(SIGKILL), 0, 0, 0)
+      _ = control(1, UInt(SIGKILL), 0, 0, 0)
       // No signal comes if the command has ended before this call.
       if getppid() != parent { kill(getpid(), SIGKILL) }
     #endif
