@@ -1,0 +1,28 @@
+import Foundation
+import TestTraits
+import Testing
+
+/// A test bundle that does not contain this package, run by the command with the preloaded library.
+@Suite struct PlainBundleTests {
+  private static let source = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent()
+    .appendingPathComponent("PlainBundle/PlainTests.swift").path
+
+  @Test(.enabled(if: EverywhereCommandTests.isBuilt), .disabled(if: hasSanitizer))
+  func theClocksAndWaitsOfTheBundleAreVirtual() async throws {
+    try await withTemporaryPath { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let bundle = "\(folder)/Plain.xctest"
+      let compiler = try await ChildProcess.run(
+        "/usr/bin/env",
+        arguments: ["swiftc", "-swift-version", "5", Self.source, "-o", bundle], errors: .inOutput)
+      try #require(compiler.exitCode == 0, "\(compiler.standardOutput)")
+      let child = try await ChildProcess.run(
+        EverywhereCommandTests.command, arguments: [bundle], errors: .inOutput)
+      #expect(child.exitCode == 0, "\(child.standardOutput)")
+      #expect(
+        child.standardOutput.contains("clocks-everywhere: 3 tests"), "\(child.standardOutput)")
+      #expect(!child.standardOutput.contains("cannot see"), "\(child.standardOutput)")
+    }
+  }
+}
