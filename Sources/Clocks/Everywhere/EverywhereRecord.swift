@@ -45,6 +45,15 @@ package final class EverywhereRecord: Sendable {
   /// Notes that the test runs in virtual time because of its own trait.
   package func noteOwnScope() { lock.withLock { state.isVirtual = true } }
 
+  /// Notes that a test of XCTest has run in real time, if no reason is known.
+  ///
+  /// Its class runs the method in a way of its own, or the layout of classes is another one.
+  func noteIfUnseen() {
+    let isKnown = lock.withLock { state.isVirtual || !state.reasons.isEmpty }
+    guard !isKnown, Environment.everywhere != "real" else { return }
+    add(reason: "runs in real time, because XCTest does not call its method as version 6.3 does")
+  }
+
   package func add(reason: String) {
     lock.withLock { if !state.reasons.contains(reason) { state.reasons.append(reason) } }
   }

@@ -28,6 +28,7 @@ enum EverywhereXCTest {
         },
         didFail: { record?.add(failure: $0) },
         didFinish: { _ in
+          record?.noteIfUnseen()
           record?.end()
           record = nil
         }
