@@ -58,10 +58,13 @@ struct StatusProbe: Sendable {
         }
       }
       guard let task = captured else { return }
+      // Pointers are followed by way of the kernel first: at a wrong offset, they may be anything.
+      let address = unsafeBitCast(task, to: UInt.self)
       readsPreferences =
         TaskStatus(of: task).has(TaskABI.Status.hasPreference) && !Self.detachedTaskHasPreference()
       readsNames =
         TaskStatus.hasName(task) && !TaskStatus.hasName(plain)
+        && MemoryCopy(ofTask: address)?.name == name
         && UnownedTask(job: task).nameInRecords == name
       let wasCancelled = TaskStatus(of: task).isCancelled
       made.cancel()
@@ -72,16 +75,15 @@ struct StatusProbe: Sendable {
       guard let child else { return }
       readsChildren =
         TaskStatus.isChild(child) && !TaskStatus.isChild(task)
-        && TaskStatus.parent(of: child).map { taskID(of: $0) } == taskID(of: task)
+        && TaskStatus.parent(of: child).map { unsafeBitCast($0, to: UInt.self) } == address
       let readsKind = TaskStatus.isAsyncLet(child) && !TaskStatus.isAsyncLet(task)
+      let memory = MemoryCopy(ofTask: address)
+      let awaited = (memory?.records?.first).map { $0[TaskABI.Record.content] }
       readsAsyncLets =
         readsKind && !TaskStatus(of: plain).has(TaskABI.Status.hasDependency)
+        && awaited == unsafeBitCast(child, to: UInt.self)
         && TaskStatus.findsActiveAsyncLet(awaitedBy: task)
-        && TaskStatus.findsAsyncLetAboutToRun(
-          below: MemoryCopy(ofTask: unsafeBitCast(task, to: UInt.self))
-        ) {
-          $0 != taskID(of: child)
-        }
+        && TaskStatus.findsAsyncLetAboutToRun(below: memory) { $0 != taskID(of: child) }
       let wasActive = TaskStatus(of: child).isActive && !TaskStatus(of: task).isActive
       ThreadContext.runToEnd(child)
       readsStatus = readsKind && wasActive && TaskStatus(of: task).isOver

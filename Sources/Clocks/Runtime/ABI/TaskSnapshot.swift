@@ -97,8 +97,7 @@ struct TaskReader {
     }
     // The records of a running task may change meanwhile. Then no name is found, or at worst another text.
     let records = before.records
-    found.name = records?.first { $0.kind == TaskABI.Record.Kind.name }
-      .flatMap { ProcessMemory.text(at: $0[TaskABI.Record.content]) }
+    found.name = MemoryCopy.name(in: records)
     guard isAtRest else { return found }
     for record in records ?? [] { read(record, into: &found) }
     if layout.readsCallStacks { readFunctions(before, into: &found) }
@@ -220,6 +219,14 @@ struct MemoryCopy {
       next = record[TaskABI.Record.next]
     }
     return records
+  }
+
+  /// The name of the task; `nil` if it has none, or if it cannot be read.
+  var name: String? { Self.name(in: records) }
+
+  static func name(in records: [MemoryCopy]?) -> String? {
+    records?.first { $0.kind == TaskABI.Record.Kind.name }
+      .flatMap { ProcessMemory.text(at: $0[TaskABI.Record.content]) }
   }
 
   /// The kind, if this is a copy of a status record.

@@ -77,12 +77,12 @@ enum Hops {
     var kinds: [Bool] = []
     while let job = next {
       let drain = ActorDrain(job)
-      // The queue is read only if its latest job is `task`: any other pointer in it might not be a job.
+      // The queue must have no job but `task`: any other pointer in it might not be a job.
       if let drain,
         drain.actor != ObjectIdentifier(target)
           || drain.latest.map({ unsafeBitCast($0, to: UInt.self) })
             != unsafeBitCast(task, to: UInt.self)
-          || drain.firstTask != id
+          || ActorDrain.job(before: task) != nil
       {
         _ = ThreadContext.capturingNextJob { RuntimeHooks.run(job, on: .pool) }
         return "the queue of an actor"
