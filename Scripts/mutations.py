@@ -411,7 +411,7 @@ guarantee(
     ("LimitedWait.wait", "guard owner.enqueue(callback, after: delay)", "guard owner.enqueue(callback, after: delay * 2)"),
     ("DispatchedBlocks.firstThatMayBegin", "block.queue.isConcurrent && !block.isBarrier", "false"),
     ("IsolatedDeinits.deinitOnExecutor", "!TaskOwnership.shared.isEmpty, let owner", "false, let owner"),
-    ("SchedulerState.awaitsThreadOfDispatch", "saturatingSum(since, .seconds(1))", "since"),
+    ("SchedulerState.awaitsThreadOfDispatch", "saturatingSum(since.inFullSeconds, .seconds(1))", "saturatingSum(since, .seconds(1))"),
     ("SchedulerState.awaitsThreadOfDispatch", "scope.blockWithoutThread?.number != block", "scope.blockWithoutThread == nil"),
     ("IdleProcess.mayOutsideAct", "outside?.since.lasts(.milliseconds(200)) == false", "true"),
     ("ExternalTasks.setPaused", "replace(id, by: entry)", "_ = entry"),

@@ -206,7 +206,7 @@ import Testing
       "testConditionOfATask": 3, "testConditionOfABlock": 3, "testLock": 3, "testLockInATask": 3,
       "testSemaphoreOfATask": 3, "testTheMainActorIsHeld": 3, "testALimitThatIsNotReached": 3,
       "testALimitThatIsReached": 7, "testLimitsOfBlocks": 5, "testLimitsOfConditions": 3,
-      "testABlockForWhichThereIsNoThread": 0,
+      "testABlockForWhichThereIsNoThread": 0, "testATimerForWhichThereIsNoThread": 11,
       "testLimitsOfGroups": 5,
     ]
     #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))

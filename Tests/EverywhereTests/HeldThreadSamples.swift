@@ -181,6 +181,23 @@ final class EverywhereXCTHeldSamples: TimedSamples, @unchecked Sendable {
     if !Self.isReal { check(0) }
   }
 
+  /// Dispatch starts a thread for the timer a second after the first block has begun.
+  func testATimerForWhichThereIsNoThread() {
+    let (queue, timer) = (DispatchQueue(label: "concurrent", attributes: .concurrent), Flag())
+    let done = expectation(description: "all blocks have ended")
+    done.expectedFulfillmentCount = ProcessInfo.processInfo.activeProcessorCount
+    for _ in 0..<done.expectedFulfillmentCount {
+      queue.async {
+        Thread.sleep(forTimeInterval: 1.1)
+        if !Self.isReal { XCTAssertTrue(timer.isSet) }
+        done.fulfill()
+      }
+    }
+    queue.asyncAfter(deadline: .now() + 0.2) { timer.set() }
+    wait(for: [done], timeout: 5)
+    check(11)
+  }
+
   func testLimitsOfConditions() {
     let (condition, flag) = (NSCondition(), Flag())
     Task {

@@ -23,8 +23,8 @@ import Testing
 
   private func awaits(_ state: inout SchedulerState) -> Bool { state.awaitsThreadOfDispatch() }
 
-  /// In real time, Dispatch starts a thread for it after at most a second.
-  @Test func aBlockForWhichThereIsNoThreadHoldsTimeForASecond() {
+  /// In real time, Dispatch starts a thread for it at the next full second.
+  @Test func aBlockForWhichThereIsNoThreadHoldsTimeUntilTheNextFullSecond() {
     var state = state()
     let global = BlockQueue(label: "global", isConcurrent: true)
     let (first, second) = (
@@ -39,7 +39,13 @@ import Testing
     _ = virtualClock.popEarliest(dueBy: nil, state.order)
     #expect(awaits(&state) == true, "the first second ends before the sleep")
     state.idleness.dispatchedBlocks.run(first, on: 1)
-    #expect(awaits(&state) == false, "the second block is the first one since 0.9 s")
+    #expect(awaits(&state) == true, "the second block is the first one since 0.9 s")
+    sleep(until: .milliseconds(950))
+    #expect(awaits(&state) == false)
+    _ = virtualClock.popEarliest(dueBy: nil, state.order)
+    #expect(awaits(&state) == true)
+    sleep(until: .milliseconds(1_000))
+    #expect(awaits(&state) == false)
     state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
     #expect(awaits(&state) == true, "time need not move for the job that is ready")
     state.idleness.dispatchedBlocks.run(second, on: 2)

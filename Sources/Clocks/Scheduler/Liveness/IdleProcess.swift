@@ -139,7 +139,8 @@ extension SchedulerState {
   /// Whether, in real time, Dispatch would have a thread for a waiting block before the next sleep ends.
   ///
   /// Dispatch has as many threads for concurrent queues as there are processors. While these wait, it starts another
-  /// one each second.
+  /// one each second. The first such second begins with the first block of the process. Here it begins with the test,
+  /// as if the test ran alone. So a thread comes just before a block that began with the test has slept for a second.
   mutating func awaitsThreadOfDispatch() -> Bool {
     guard let scope, let block = idleness.dispatchedBlocks.firstThatMayBegin else { return false }
     guard idleness.ready.isEmpty else { return true }
@@ -148,7 +149,7 @@ extension SchedulerState {
       scope.blockWithoutThread = (block, virtualClock.now)
     }
     let since = scope.blockWithoutThread?.since ?? virtualClock.now
-    return !virtualClock.sleeps.isAnyDue(by: saturatingSum(since, .seconds(1)))
+    return !virtualClock.sleeps.isAnyDue(by: saturatingSum(since.inFullSeconds, .seconds(1)))
   }
 
   fileprivate var heldThreads: [Int32] {
@@ -179,5 +180,12 @@ extension SchedulerState {
     guard idleness.mayStartJob, idleness.ready.isEmpty else { return }
     idleness.leaveOutParallelWork()
     scope?.mustSetAlarm = true
+  }
+}
+
+extension Duration {
+  /// The duration without the part of a second. `components` does not hold the longest durations.
+  fileprivate var inFullSeconds: Duration {
+    Duration(attoseconds: attoseconds - attoseconds % 1_000_000_000_000_000_000)
   }
 }
