@@ -40,6 +40,7 @@ struct EverywhereCommand {
     let clean = { _ = try? FileManager.default.removeItem(at: records) }
     defer { clean() }
     children.interrupted = clean
+    removeReport()
     let runner = SuiteRunner(options: options, records: records, children: children)
     let built = try runner.build()
     guard built == 0 else { return built }
@@ -57,6 +58,7 @@ struct EverywhereCommand {
         no test has run in virtual time. Does a filter leave out all tests? Is the command `swift test`, or \
         a test bundle? Tests in a statically linked bundle cannot be run in virtual time.
         """)
+      try write(report)
       return code
     }
     for problem in options.problems(with: Array(first.tests.keys)) { Self.fail(problem) }
@@ -80,9 +82,21 @@ struct EverywhereCommand {
       }
     }
     print(report.text)
-    if let path = options.report {
-      try report.json.write(to: URL(fileURLWithPath: path))
-    }
+    try write(report)
     return options.orders > 1 ? (report.hasFailures ? 1 : code) : code
+  }
+
+  /// Removes an earlier report, which would look like that of a run that ends early. `/dev/stdout` stays.
+  private func removeReport() {
+    let manager = FileManager.default
+    guard let path = options.report,
+      let attributes = try? manager.attributesOfItem(atPath: path),
+      attributes[.type] as? FileAttributeType == .typeRegular
+    else { return }
+    try? manager.removeItem(atPath: path)
+  }
+
+  private func write(_ report: SuiteReport) throws {
+    if let path = options.report { try report.json.write(to: URL(fileURLWithPath: path)) }
   }
 }

@@ -88,6 +88,11 @@ struct Options: Sendable {
       guard FileManager.default.isWritableFile(atPath: folder) else {
         throw Problem.wrong("--report cannot write into \(folder)")
       }
+      var isFolder: ObjCBool = false
+      guard
+        !FileManager.default.fileExists(atPath: value, isDirectory: &isFolder)
+          || !isFolder.boolValue
+      else { throw Problem.wrong("--report needs the name of a file, and \(value) is a folder") }
       report = value
     case "--real": real.append(value)
     default: only.append(value)

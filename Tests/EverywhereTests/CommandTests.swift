@@ -143,6 +143,7 @@ import Testing
         "--replay runs one order: it cannot be used with --orders"
       ),
       (["--report", "/nowhere/a.json", "x"], "--report cannot write into /nowhere"),
+      (["--report", "/tmp", "x"], "--report needs the name of a file, and /tmp is a folder"),
     ] as [([String], String)])
   func wrongOptionsAreErrors(_ arguments: [String], _ text: String) async throws {
     let child = try await ChildProcess.run(Self.command, arguments: arguments)

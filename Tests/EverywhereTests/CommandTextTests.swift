@@ -25,6 +25,25 @@ extension EverywhereCommandTests {
     #expect(xcTest.standardOutput.contains("Executed 1 test, "))
   }
 
+  /// A script that reads the report must not find that of an earlier run.
+  @Test(.enabled(if: isBuilt)) func aReportIsNeverThatOfAnEarlierRun() async throws {
+    try await withTemporaryPath { report in
+      func write() throws {
+        try "earlier".write(toFile: report, atomically: false, encoding: .utf8)
+      }
+      try write()
+      let child = try await run(["--report", report], filter: "there is no such test")
+      let data = try Data(contentsOf: URL(fileURLWithPath: report))
+      #expect(try JSONDecoder().decode(Report.self, from: data).tests.isEmpty == true)
+      #expect(child.standardError.contains("clocks-everywhere: no test has run in virtual time."))
+      try write()
+      let missing = try await run(
+        ["--report", report, "--replay", "Shop.Cart/total()@1"], filter: "sleeps")
+      #expect(missing.exitCode == 64, "\(missing.standardError)")
+      #expect(!FileManager.default.fileExists(atPath: report))
+    }
+  }
+
   @Test(
     .enabled(if: isBuilt),
     arguments: ["\(suite)/onTheMain()@7", "\(suite)/sleep@7", "sleeps(_:)@7"])
