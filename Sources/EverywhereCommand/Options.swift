@@ -23,6 +23,9 @@ struct Options: Sendable {
       --real TEST     run a test, a suite or a module in real time; may be repeated
       --only TEST     run nothing else in virtual time; may be repeated
 
+    A TEST is a name from a report or a part of it: 'ShopTests.Cart/total()', Cart/total, Cart or
+    ShopTests. A TOKEN is a whole name and a seed: 'ShopTests.Cart/total()@17'.
+
     Exits with the code of COMMAND; with --orders, with 1 if a test has failed in any order; with
     64 if an option is wrong or the test of a token is not there.
     """

@@ -160,6 +160,7 @@ import Testing
     let help = try await ChildProcess.run(Self.command, arguments: ["--help"])
     #expect(help.exitCode == 0)
     #expect(help.standardOutput.hasPrefix("usage: clocks-everywhere [options] COMMAND...\n"))
+    #expect(help.standardOutput.contains("\nA TEST is a name from a report or a part of it: "))
   }
 
   @Test(.enabled(if: isBuilt)) func theReportNamesWhereTestsSleep() async throws {
