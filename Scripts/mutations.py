@@ -412,6 +412,7 @@ guarantee(
     ("DispatchedBlocks.firstThatMayBegin", "block.queue.isConcurrent && !block.isBarrier", "false"),
     ("IsolatedDeinits.deinitOnExecutor", "!TaskOwnership.shared.isEmpty, let owner", "false, let owner"),
     ("SchedulerState.awaitsThreadOfDispatch", "saturatingSum(since.inFullSeconds, .seconds(1))", "saturatingSum(since, .seconds(1))"),
+    ("IsolatedDeinits.deinitOnExecutor", "!isDefaultActor(object, executor),", ""),
     ("SchedulerState.awaitsThreadOfDispatch", "scope.blockWithoutThread?.number != block", "scope.blockWithoutThread == nil"),
     ("IdleProcess.mayOutsideAct", "outside?.since.lasts(.milliseconds(200)) == false", "true"),
     ("ExternalTasks.setPaused", "replace(id, by: entry)", "_ = entry"),

@@ -67,6 +67,19 @@ private final class SlowThread: SerialExecutor {
   isolated deinit { ended() }
 }
 
+private actor Journal {
+  let ended: @Sendable () -> Void
+
+  init(ended: @escaping @Sendable () -> Void) { self.ended = ended }
+
+  func write() async { await Task.yield() }
+
+  isolated deinit {
+    assertIsolated()
+    ended()
+  }
+}
+
 /// The clock waits for deinits that run where no task of the test does.
 @Suite struct IsolatedDeinitTests {
   @Test(.repeated(20)) func onAnExecutor() async throws {
@@ -131,6 +144,29 @@ private final class SlowThread: SerialExecutor {
     try await task.value
     await work
     await VirtualTime.current?.settle()
+    #expect(seen.value == 1)
+  }
+
+  /// No task can use the actor any more. So the runtime runs its deinit when it is released, and not later.
+  @Test(.virtualTime, .repeated(5)) func ofTheActorItself() async throws {
+    let seen = Tally()
+    do {
+      let journal = Journal { seen.add() }
+      await journal.write()
+      try await Task.sleep(for: .seconds(1))
+      await journal.write()
+    }
+    #expect(seen.value == 1)
+  }
+
+  @Test(.schedules(20)) func ofTheActorItselfInEachSchedule() async throws {
+    let seen = Tally()
+    do {
+      let journal = Journal { seen.add() }
+      async let first: Void = journal.write()
+      async let second: Void = journal.write()
+      _ = await (first, second)
+    }
     #expect(seen.value == 1)
   }
 }

@@ -16,7 +16,10 @@
     private static let deinitOnExecutor: Interposed<DeinitOnExecutor> = Interposed(
       "swift_task_deinitOnExecutor"
     ) { object, body, executor, flags in
-      guard !TaskOwnership.shared.isEmpty, let owner = ThreadContext.runningOwner else {
+      guard
+        !isDefaultActor(object, executor),
+        !TaskOwnership.shared.isEmpty, let owner = ThreadContext.runningOwner
+      else {
         return deinitOnExecutor.original(object, body, executor, flags)
       }
       let number = owner.workBegan(on: .isolatedDeinit)
@@ -31,6 +34,16 @@
         DispatchedBlock.run(number, on: .isolatedDeinit, of: owner) { body(object) }
       }
       deinitOnExecutor.original(work, { InternalWork.run($0) }, executor, flags)
+    }
+
+    /// Whether the object is itself the default actor on which its deinit runs.
+    ///
+    /// No task can use it any more, so the runtime runs the deinit immediately, but only if it is given the object.
+    private static func isDefaultActor(
+      _ object: UnsafeMutableRawPointer, _ executor: UnownedSerialExecutor
+    ) -> Bool {
+      let reference = ExecutorWords(executor).reference
+      return reference.object == UInt(bitPattern: object) && reference.table == 0
     }
   }
 #endif
