@@ -279,13 +279,15 @@ guarantee(
 )
 guarantee(
     "A failing order is replayed, made small, and kept only if it is the same failure",
-    "ScheduleSearchTests|TokenFolderTests|ScheduleTokenTests|WithSchedulesTests|DivergenceTests",
+    "ScheduleSearchTests|TokenFolderTests|ScheduleTokenTests|WithSchedulesTests|DivergenceTests|"
+    "NonFailuresInSearchTests",
     ("ScheduleShrinker.leaveOutEach", "await attempt(test, { $0[keyPath: parts].remove(at: index) })", "runs < 0"),
     ("ScheduleShrinker.leaveOutEach", "needed = 0", "needed += 0"),
     ("Exploration.examine", "outcome.key == finding.key ?", "outcome.hasFailed ?"),
     ("Exploration.callAsFunction", "search.tried == 2, let first", "search.tried == 0, let first"),
     ("TokenFolder.add", "guard !known.contains(token) else { return }", ""),
     ("IssueGate.handle", "return .isKept", "return .passes"),
+    ("IssueGate.passes", "passed.insert(key).inserted", "true"),
     ("CrashHandler.handle", "crashed(signal)", "_ = crashed"),
 )
 guarantee(

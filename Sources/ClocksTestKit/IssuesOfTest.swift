@@ -19,10 +19,11 @@ func registerSwiftTesting() {
 ) async {
   guard let test = Test.current, let testCase = Test.Case.current else { return await body() }
   let trait: IssueHandlingTrait = .compactMapIssues { issue in
-    guard issue.isFailure else { return issue }
     let place = issue.sourceLocation.map { "\($0.fileID):\($0.line):\($0.column)" } ?? ""
     let kind = "\(issue.kind)".prefix { $0 != ":" && $0 != "\n" }
-    switch gate.handle(key: "\(place) \(kind)", text: "\(issue)") {
+    let key = "\(place) \(kind)"
+    guard issue.isFailure else { return gate.passes(key: key) ? issue : nil }
+    switch gate.handle(key: key, text: "\(issue)") {
     case .isKept: return nil
     case .passes: return issue
     case .passesWith(let explanation):

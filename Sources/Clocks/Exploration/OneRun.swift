@@ -156,6 +156,8 @@ package final class IssueGate: Sendable {
   nonisolated(unsafe) private var isOpen = false
   /// The explanation with which the first issue with this key passes.
   nonisolated(unsafe) private var explanation: (text: String, key: String)?
+  /// The keys of the warnings and known issues that have passed.
+  nonisolated(unsafe) private var passed: Set<String> = []
   let findings = Findings()
 
   init() {}
@@ -169,6 +171,11 @@ package final class IssueGate: Sendable {
       self.explanation = nil
       return .passesWith(explanation.text)
     }
+  }
+
+  /// Returns whether the test library receives a warning or a known issue: the first one with this key, in any run.
+  package func passes(key: String) -> Bool {
+    lock.withLock { passed.insert(key).inserted }
   }
 
   /// Lets issues pass. The first issue with the key passes with the explanation.
