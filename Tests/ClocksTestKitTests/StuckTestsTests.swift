@@ -110,6 +110,11 @@ enum Stuck {
     }
   }
 
+  @Test(.virtualTime) func losesContinuationInHolding() async throws {
+    guard Stuck.isAsked else { return }
+    await (try VirtualTime.required).holding { await Stuck.losesContinuation() }
+  }
+
   @Test func comesAfter() async throws {
     if Stuck.isAsked { try await Task.sleep(for: .seconds(3)) }
   }
@@ -182,6 +187,11 @@ enum Stuck {
     await task.value
   }
 
+  @Test func losesContinuationInHolding() async throws {
+    guard Stuck.isAsked else { return }
+    try await withVirtualTime { time in await time.holding { await Stuck.losesContinuation() } }
+  }
+
   @Test func forgetsAClock() async {
     guard Stuck.isAsked else { return }
     await Stuck.readsAStreamThatAForgottenClockFeeds(TestClock())
@@ -211,6 +221,22 @@ enum Stuck {
     await clock.settle()
     await withCheckedContinuation { continuation in
       DispatchQueue.global().asyncAfter(deadline: .now() + 4) { continuation.resume() }
+    }
+  }
+
+  @Test func slowInHolding() async throws {
+    guard Stuck.isAsked else { return }
+    try await withVirtualTime { time in
+      await time.holding {
+        await withCheckedContinuation { continuation in
+          DispatchQueue.global().asyncAfter(deadline: .now() + 3) {
+            Thread.detachNewThread {
+              Thread.sleep(forTimeInterval: 3)
+              continuation.resume()
+            }
+          }
+        }
+      }
     }
   }
 
@@ -397,6 +423,7 @@ final class StuckSetUpXCTests: XCTestCase {
     ("yields", "gave up at"), ("blocks", "Stuck.blocks()"), ("spins", "has held its thread"),
     ("blocksForAWhile", "StuckTraitExamples.blocksForAWhile()"),
     ("scopeWithinLosesContinuation", "awaits a continuation"),
+    ("losesContinuationInHolding", "a wake-up that was lost"),
   ])
   func aTestWithTheTraitIsLeftAndTheNextOneRuns(_ test: String, report: String) async throws {
     let next = test == "blocksForAWhile" ? "comesLater" : "comesAfter"
@@ -418,6 +445,7 @@ final class StuckSetUpXCTests: XCTestCase {
     ("spinsWithAClock", "has held its thread"), ("forgetsAClock", "no task advances it"),
     ("losesContinuationWithAClock", "a wake-up that was lost"),
     ("losesContinuationAfterACancelledSleep", "a wake-up that was lost"),
+    ("losesContinuationInHolding", "a wake-up that was lost"),
   ])
   func theProcessEndsWhenOnlyAStuckTestIsLeft(_ test: String, report: String) async throws {
     let child = try await run("StuckExamples.*/\(test)\\(")
@@ -431,13 +459,15 @@ final class StuckSetUpXCTests: XCTestCase {
 
   @Test func theProcessDoesNotEndBeforeASlowTest() async throws {
     let child = try await run(
-      "StuckExamples.*/(slowInRealTime|slowWithAClock|slowOnAQueueWithAClock|waitsForAProcess|blocks)\\("
-    )
+      """
+      StuckExamples.*/(slowInRealTime|slowWithAClock|slowOnAQueueWithAClock|waitsForAProcess|slowInHolding|blocks)\\(
+      """)
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     let lines = output.split(separator: "\n")
     for test in [
       "slowInRealTime", "slowWithAClock", "slowOnAQueueWithAClock", "waitsForAProcess",
+      "slowInHolding",
     ] {
       let passed = try #require(lines.firstIndex { $0.contains("Test \(test)() passed after") })
       let end = try #require(lines.firstIndex { $0.contains(Self.end) })

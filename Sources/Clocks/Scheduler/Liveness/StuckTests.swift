@@ -146,6 +146,11 @@ extension Scheduler {
     change { $0.testLifetime.isKnown } || (isProcessWide && currentXCTest != nil)
   }
 
+  /// Whether a failure can be recorded: the test is known, or the body of a scope is running in a test process.
+  var canFail: Bool {
+    isTestKnown || TestLibraries.isTestProcess && change { $0.scope?.body.isRunning == true }
+  }
+
   /// The current test of XCTest, if one of its tasks has made or used a clock and is not over.
   var currentXCTest: UInt64? {
     guard let first = XCTestFailures.newestTaskAtStart else { return nil }

@@ -83,7 +83,7 @@ enum Watchdog {
       // After a report the test has failed anyway, so its later sleeps end after a tenth of the limit.
       if let standstill = scheduler.newStandstill(
         after: knowledge == .known ? limit / 10 : limit, isAnyBusy: isAnyBusy, hasScope: hasScope,
-        mayBeLost: scheduler.isTestKnown && !scheduler.wasReported)
+        mayBeLost: scheduler.canFail && !scheduler.wasReported)
       {
         hasEndedSleeps = true
         if knowledge == .known {
@@ -117,13 +117,17 @@ enum Watchdog {
     let description = standstill.description(after: limit)
     let place = standstill.sleeps.isEmpty ? scheduler.place : scheduler.placeOfSleep
     scheduler.noteForgottenAdvance()
-    guard TestLibraries.isTestProcess, scheduler.isTestKnown else {
+    guard TestLibraries.isTestProcess, scheduler.canFail else {
       // No failure is recorded: the test may be over while another test takes long, or a program waits without a
       // test.
       return warn(description.with(scheduler.dumpTasks()), at: place)
     }
     let remedy = standstill.sleeps.isEmpty ? "" : "\n" + Standstill.sleepsEnd
-    report(description + remedy, of: scheduler, at: place) { scheduler.cancelAllSleeps() }
+    report(description + remedy, of: scheduler, at: place) {
+      scheduler.cancelAllSleeps()
+      // In a scope, the wake-up of an operation under `holding` was lost.
+      if standstill.sleeps.isEmpty { scheduler.leave() }
+    }
   }
 }
 
@@ -262,18 +266,6 @@ extension Scheduler {
     change { $0.forgottenAdvances.noteRepetition() }
     report.runInTest { self.cancelAllSleeps() }
   }
-
-  /// Returns `text`; in a scope, with the scope's time and its pending sleeps in lines below it.
-  func withScopeDescription(_ text: String) -> String {
-    scope == nil ? text : text + "\n" + scopeDescription
-  }
-
-  var scopeDescription: String {
-    guard let virtualClock = scope?.virtualClock else { return "" }
-    let (now, lines) = change { _ in (virtualClock.now, virtualClock.pendingLines) }
-    let pending = lines()
-    return "It is \(now). Pending sleeps:\(pending.listedBelow)"
-  }
 }
 
 extension SchedulerState {
@@ -290,14 +282,17 @@ extension SchedulerState {
   fileprivate mutating func findStandstill(
     after limit: Duration, isAnyBusy: Bool, hasScope: Bool, mayBeLost: Bool
   ) -> Standstill? {
+    // During a `holding` in which no task sleeps, the scope has no alarm.
+    let isHeld = scope.map { $0.body.isRunning && $0.pace.unlimitedHolds > 0 } ?? false
     let isIdle =
-      idleness.askWhetherIdle() && idleWaiters.isEmpty && (scope?.isOver ?? true) && !hasScope
+      idleness.askWhetherIdle() && idleWaiters.isEmpty && (isHeld || scope?.isOver ?? true)
+      && !hasScope
     let virtualClocks = isIdle ? virtualClocks : []
     // A test that calls `waitForSleeps` waits for work outside the test.
     let isWaiting =
       isIdle && !virtualClocks.contains { !$0.waiters.isEmpty }
       && (virtualClocks.contains(where: \.hasSleeps)
-        || mayBeLost && scope == nil)
+        ? !isHeld : mayBeLost && (isHeld || scope == nil))
     let number = isWaiting ? activity.count : nil
     guard activity.standstill.isDue(number, after: limit, isPatient: isAnyBusy) else { return nil }
     return Standstill(
