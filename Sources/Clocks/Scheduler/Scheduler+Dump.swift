@@ -27,6 +27,30 @@ extension Scheduler {
     UnownedTask.current != nil && isCallerOfOtherTest ? nil : dumpTasks().unlessAlone
   }
 
+  /// If something has gone wrong, inspects the scope's tasks. Called before they are cancelled.
+  func noteProblem() {
+    let isNeeded = change { state in
+      state.scope.map { $0.body.beginDump(at: $0.virtualClock.now) } ?? false
+    }
+    if isNeeded { inspectAtProblem() }
+  }
+
+  /// Inspects the scope's tasks after `ScopeBody.beginDump`.
+  func inspectAtProblem() {
+    let dump = dumpUnlessOneOfMany
+    let text = (isAnyAsleepOutside ? "\n" + ScopeProblem.sleepsOutside : "").with(dump)
+    change { $0.scope?.noteProblem(dump, text) }
+  }
+
+  /// Whether a task sleeps on the clock of the scope around this one.
+  private var isAnyAsleepOutside: Bool {
+    parent?.change { state in
+      state.scope?.virtualClock.sleeps.pending.contains {
+        TaskOwnership.shared.owner(of: $0.details.taskID) === self
+      }
+    } == true
+  }
+
   /// Inspects the test's tasks as they are at this moment, on any thread.
   ///
   /// Of a task that runs meanwhile, the dump says only that it runs. O(tasks and the depth of their call stacks), a

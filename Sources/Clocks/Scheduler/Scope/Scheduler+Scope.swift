@@ -43,16 +43,19 @@ extension Scheduler {
 
   /// Adds `duration`, the time since the last check, to the time for which the scope has run, if it runs.
   func ran(for duration: Duration) {
-    perform(
-      change { state in
-        guard let scope = state.scope,
-          scope.isRunning(on: state.idleness.thread, progress: state.activity.count),
-          !state.activity.isRunningReportedJob(state.idleness)
-        else { return nil }
-        // The scope was not idle since the last check, so the tasks were not cancelled.
-        if !scope.body.toCancel.isEmpty { return .cancel(scope.body.takeToCancel()) }
-        return scope.ran(for: duration)
-      })
+    var mustInspect = false
+    let action: Action? = change { state in
+      guard let scope = state.scope,
+        scope.isRunning(on: state.idleness.thread, progress: state.activity.count),
+        !state.activity.isRunningReportedJob(state.idleness)
+      else { return nil }
+      guard scope.body.isToBeCancelledForTime else { return scope.ran(for: duration) }
+      // The scope was not idle since the last check, so the tasks were not cancelled.
+      mustInspect = scope.body.beginDump(at: scope.virtualClock.now)
+      return .cancel(scope.body.takeToCancel())
+    }
+    if mustInspect { inspectAtProblem() }
+    perform(action)
   }
 
   private func perform(_ action: Action?) {
@@ -79,26 +82,6 @@ extension Scheduler {
     // Other threads may have added these since the leftovers were ended.
     handBackDelayedWork()
     handBackSleeps()
-  }
-
-  /// If something has gone wrong, inspects the scope's tasks. Called before they are cancelled.
-  func noteProblem() {
-    let isNeeded = change { state in
-      state.scope.map { $0.body.beginDump(at: $0.virtualClock.now) } ?? false
-    }
-    guard isNeeded else { return }
-    let dump = dumpUnlessOneOfMany
-    let text = (isAnyAsleepOutside ? "\n" + ScopeProblem.sleepsOutside : "").with(dump)
-    change { $0.scope?.noteProblem(dump, text) }
-  }
-
-  /// Whether a task sleeps on the clock of the scope around this one.
-  private var isAnyAsleepOutside: Bool {
-    parent?.change { state in
-      state.scope?.virtualClock.sleeps.pending.contains {
-        TaskOwnership.shared.owner(of: $0.details.taskID) === self
-      }
-    } == true
   }
 
   /// Returns the text of a failure. `isOverdue` says whether the body was cancelled and has not returned.

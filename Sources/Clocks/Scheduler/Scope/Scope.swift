@@ -215,8 +215,8 @@ final class ScopeState {
       return .rest(pace.setAlarm(reason, in: withheld, patience: patience))
     }
     // Since the alarm was set, a thread outside the scope may have begun a `holding`, which has a limit of its own; or
-    // it may have ended one.
-    guard (reason == .held) == (pace.holds > 0) else {
+    // it may have ended one. While the watchdog inspects the tasks, they are not cancelled yet.
+    guard (reason == .held) == (pace.holds > 0), !body.isBeingDumped else {
       pace.alarmIsMissed(number)
       mustSetAlarm = true
       return nil

@@ -79,6 +79,11 @@ struct ScopeBody: ~Copyable {
     }
   }
 
+  /// Whether tasks are to be cancelled, because the body has run for too long.
+  var isToBeCancelledForTime: Bool {
+    if case .tooLong = problem { !toCancel.isEmpty && !isBeingDumped } else { false }
+  }
+
   mutating func takeToCancel() -> [RetainedTask] {
     defer { toCancel = [] }
     return toCancel
