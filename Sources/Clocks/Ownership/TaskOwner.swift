@@ -253,18 +253,40 @@ struct LeftoverTasks {
   typealias TestIsOver = @Sendable () -> Bool
 
   private static let limit = 4_096
+  private static let isOver: TestIsOver = { true }
 
   private var tests: [UInt64: TestIsOver] = [:]
+  /// The tasks whose tests were not over when they were last checked.
+  private var unchecked: [UInt64] = []
 
   var isEmpty: Bool { tests.isEmpty }
 
   /// Adds tasks, and forgets the older half of all if there are too many. Returns what is to be released without a
   /// lock. Amortized O(tasks).
   mutating func add(_ tasks: [UInt64], _ testIsOver: @escaping TestIsOver) -> [TestIsOver] {
-    let replaced = tasks.compactMap { tests.updateValue(testIsOver, forKey: $0) }
+    let replaced =
+      releaseTests() + tasks.compactMap { tests.updateValue(testIsOver, forKey: $0) }
+    unchecked += tasks
     guard tests.count > Self.limit else { return replaced }
     let oldest = tests.keys.sorted().prefix(tests.count / 2)
+    defer { unchecked.removeAll { tests[$0] == nil } }
     return replaced + oldest.compactMap { tests.removeValue(forKey: $0) }
+  }
+
+  /// Returns tests that have ended since the last call, for a release without a lock. O(unchecked tasks).
+  ///
+  /// A test retains its own tasks, which take some 16 KB each, and most tests end soon after they have left tasks.
+  private mutating func releaseTests() -> [TestIsOver] {
+    let candidates = unchecked.prefix(16)
+    unchecked.removeFirst(candidates.count)
+    return candidates.compactMap { task in
+      guard let testIsOver = tests[task] else { return nil }
+      guard testIsOver() else {
+        unchecked.append(task)
+        return nil
+      }
+      return tests.updateValue(Self.isOver, forKey: task)
+    }
   }
 
   /// Removes a task, unless its test still runs. Returns what the caller releases without a lock.

@@ -193,6 +193,24 @@ import Testing
     #expect(leftovers.removeIfTestOver(2) == nil)
   }
 
+  @Test func leftoversDoNotRetainATestThatIsOver() {
+    final class Over: Sendable {}
+    var leftovers = LeftoverTasks()
+    weak var first: Over?
+    weak var second: Over?
+    do {
+      let (over, underWay) = (Over(), Over())
+      (first, second) = (over, underWay)
+      _ = leftovers.add([1]) { withExtendedLifetime(over) { true } }
+      _ = leftovers.add([2]) { withExtendedLifetime(underWay) { false } }
+    }
+    #expect(first == nil)
+    _ = leftovers.add([3]) { true }
+    #expect(second != nil)
+    #expect(leftovers.removeIfTestOver(1) != nil)
+    #expect(leftovers.removeIfTestOver(2) == nil)
+  }
+
   @Test func anUnownedJobMayOutliveTheProcessWideOwnerOfItsBeginning() {
     let ownership = TaskOwnership()
     let first = ownership.retainProcessWide { Scheduler(origin: .here()) }
