@@ -203,9 +203,11 @@ final class SimulatedNodes: Sendable {
       }
       self.lock.withLock { self.nodes[node].tasks.removeAll { $0.number == task } }
     }
+    // Another thread may have crashed the node meanwhile.
     let isTooLate = lock.withLock {
-      if !isOver { nodes[node].tasks.append((task, work)) }
-      return isOver
+      guard !isOver, nodes[node].crashes == crashes else { return true }
+      nodes[node].tasks.append((task, work))
+      return false
     }
     if isTooLate { work.cancel() }
   }

@@ -101,6 +101,27 @@ import Testing
     #expect(scope.setAlarm(isAwaited: true) != nil)
   }
 
+  /// The watchdog inspects the tasks of a body that has run for too long, and then cancels the body.
+  @Test func aBodyWhoseTasksAreBeingInspectedIsNotStuck() throws {
+    let scope = scope()
+    _ = scope.ran(for: scope.scope.options.runningLimit)
+    #expect(scope.body.isToBeCancelledForTime == true)
+    _ = scope.body.beginDump(at: .zero)
+    #expect(scope.body.isToBeCancelledForTime == false)
+    let alarm = try #require(scope.setAlarm(isAwaited: false))
+    #expect(scope.alarmRings(alarm.number, .areIdle) == nil)
+    #expect(scope.body.isReported == false)
+    #expect(scope.mustSetAlarm)
+  }
+
+  @Test func aStuckBodyIsCancelledByTheScheduler() throws {
+    let scope = scope()
+    let alarm = try #require(scope.setAlarm(isAwaited: false))
+    _ = scope.alarmRings(alarm.number, .areIdle)
+    #expect(scope.body.problem != nil)
+    #expect(scope.body.isToBeCancelledForTime == false)
+  }
+
   /// A thread outside the scope may end a hold for which an alarm is set.
   @Test func aScopeThatIsHeldNoMoreHasNoHoldThatIsTooLong() throws {
     let scope = scope(Self.options, holds: 1, unlimitedHolds: 1)
