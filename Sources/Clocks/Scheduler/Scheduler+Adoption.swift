@@ -59,6 +59,12 @@ extension Scheduler {
       scheduler.addMaker()
       return scheduler
     }
+    if known == nil, TestCaseMembership.startsTests(task) {
+      // Swift 6.2 evaluates the arguments of tests in this task. If it had an owner, all tests would have the same one.
+      let scheduler = Scheduler(origin: origin)
+      scheduler.retain()
+      return scheduler
+    }
     let scheduler = known ?? Scheduler(origin: origin, isTestKnown: true)
     scheduler.retain()
     scheduler.noteClockInScope()

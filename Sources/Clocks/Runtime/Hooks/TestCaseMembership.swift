@@ -28,6 +28,8 @@ enum TestCaseMembership {
   /// taken under it.
   private static let lock = Lock(.testCaseMembership)
   @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
+  /// The oldest task that Swift Testing has created.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var oldest = UInt64.max
   @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256
   private static let on = Atomic(false)
@@ -40,6 +42,7 @@ enum TestCaseMembership {
     let id = taskID(of: task)
     let over = lock.withLock {
       testCases.insert(id)
+      oldest = min(oldest, id)
       on.store(true, ordering: .relaxed)
       return insert(task, of: id)
     }
@@ -47,6 +50,9 @@ enum TestCaseMembership {
   }
 
   static func isTestCase(_ id: UInt64) -> Bool { lock.withLock { testCases.contains(id) } }
+
+  /// Whether a task is older than all that Swift Testing has created, so that it belongs to no test, but starts them all.
+  static func startsTests(_ id: UInt64) -> Bool { isOn && lock.withLock { id < oldest } }
 
   /// Whether a task is known to belong to a test case without an owner.
   static func isMember(_ id: UInt64) -> Bool { lock.withLock { testCase(of: id) != nil } }
