@@ -107,7 +107,10 @@ import Testing
         return fields[1].contains("w") ? bounds[0]..<bounds[1] : nil
       }
       let readOnly = LoadedImage.all.filter { !$0.readOnlyData.isEmpty }
-      #expect(readOnly.contains { $0.path.isEmpty })
+      #if compiler(>=6.3)
+        // With Debian's Swift 6.2, the linker makes nothing in the program read-only.
+        #expect(readOnly.contains { $0.path.isEmpty })
+      #endif
       #expect(readOnly.contains { $0.isNamed("libswift_Concurrency") })
       #expect(readOnly.contains { $0.isNamed("libFoundation") })
       for image in readOnly {
