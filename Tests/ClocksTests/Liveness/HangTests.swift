@@ -32,6 +32,12 @@ import Testing
     var testDescription: String { test }
   }
 
+  private static let inStream =
+    KnownDifference.streamsAreContinuations.isHere ? "" : ", in AsyncStream"
+  private static let spinner =
+    KnownDifference.yieldsAreContinuations.isHere
+    ? "task # awaits a continuation" : "task # has yielded"
+
   private static let hangs = [
     Hang(
       "heartbeatThatTheBodyAwaits", Reports.tooLong,
@@ -41,7 +47,7 @@ import Testing
       dump: "awaits the value of task # \"beat\""),
     Hang(
       "readerOfAnUnfinishedStream", Reports.stuck + Reports.isOverdue,
-      dump: "task # \"reader\" awaits a continuation, in AsyncStream"),
+      dump: "task # \"reader\" awaits a continuation" + inStream),
     Hang(
       "bodyThatPollsForEver", Reports.tooLong, dump: "in HangingTests.bodyThatPollsForEver()"),
     Hang("leftoverThatSwallowsCancellation", Reports.blockedInScope, dump: "task # runs"),
@@ -49,10 +55,10 @@ import Testing
       "leftoverWithAnActorThatSwallowsCancellation", Reports.blockedInScope, dump: "task # runs"),
     Hang("cancelledHeartbeatOnATestClock", Reports.blocked, dump: "in TestClock.settle()"),
     Hang("spinnerThatAnAdvanceWaitsFor", Reports.blocked, dump: "in TestClock.advance(by:)"),
-    Hang("leftoverThatYieldsForEver", Reports.neverIdles, dump: "task # has yielded"),
+    Hang("leftoverThatYieldsForEver", Reports.neverIdles, dump: spinner),
     Hang(
       "leftoverThatYieldsForEverAndIgnoresCancellation", Reports.ignoresCancellation,
-      dump: "task # has yielded"),
+      dump: spinner),
     Hang(
       "clockThatAHelperMade", Reports.forgottenAdvance,
       dump: "in HangingTests.clockThatAHelperMade()"),
