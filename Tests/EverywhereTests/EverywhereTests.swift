@@ -67,7 +67,8 @@ import Testing
     #expect(records.values.joined().allSatisfy { $0.virtual == true })
   }
 
-  @Test func testsWithTheTraitOrAClockRunInVirtualTime() async throws {
+  @Test(.unless(.suitesAreInRealTime)) func testsWithTheTraitOrAClockRunInVirtualTime() async throws
+  {
     let (records, child) = try await run("EverywhereTraitSamples/(hasItsOwn|itsClock)")
     #expect(child.exitCode == 0, "\(child.standardOutput)")
     #expect(records.values.joined().map(\.virtual) == [true, true])
@@ -231,7 +232,7 @@ import Testing
     #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
   }
 
-  @Test func aSyncOnTheMainQueueSleepsInVirtualTime() async throws {
+  @Test(.unless(.suitesAreInRealTime)) func aSyncOnTheMainQueueSleepsInVirtualTime() async throws {
     let (records, child) = try await run("EverywhereQueueSamples")
     #expect(child.exitCode == 0, "\(child.standardOutput)")
     #expect(records.values.joined().compactMap(\.virtualSeconds).map(Self.withoutReadings) == [0.3])
@@ -453,7 +454,7 @@ import Testing
   }
 
   /// An order has 100,000 steps, because each takes memory; then the test continues first in, first out.
-  @Test func anOrderEndsWithoutAFailure() async throws {
+  @Test(.unless(.suitesAreInRealTime)) func anOrderEndsWithoutAFailure() async throws {
     for seed in ["1", "2"] {
       let (records, child) = try await run("sleepsForNoTime", ["CLOCKS_EVERYWHERE_SEED": seed])
       #expect(child.exitCode == 0, "\(child.standardOutput)")
@@ -461,7 +462,7 @@ import Testing
     }
   }
 
-  @Test func seedsChooseOrdersAndTokensReplayThem() async throws {
+  @Test(.unless(.suitesAreInRealTime)) func seedsChooseOrdersAndTokensReplayThem() async throws {
     var passed: [UInt64] = []
     var failed: [UInt64] = []
     for seed: UInt64 in 1...40 where passed.isEmpty || failed.isEmpty {

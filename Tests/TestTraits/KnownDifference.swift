@@ -18,6 +18,8 @@ public enum KnownDifference: String, CaseIterable, Sendable {
   case streamsAreContinuations = "a task that reads a stream is said to await a continuation"
   case exitTestsHaveOtherTexts = "the issues of an exit test have other texts"
   case callersIsolationTakesAJob = "an operation in a caller's isolation takes one job more"
+  case suitesAreInRealTime =
+    "clocks-everywhere runs tests of Swift Testing in real time, and says so"
   case otherQueues = "tasks that belong to no test run on the queues that the runtime chooses"
 
   /// Where the difference exists, in the words of the guide.
