@@ -69,6 +69,7 @@ guarantee(
      "case .move: idleness.thread = .none"),
     ("Scheduler.change", "if let executor { startThread(on: executor) }", "_ = executor"),
     ("Idleness.abandonRunning", "threadParks()", "thread = .none"),
+    ("Idleness.abandonRunning", "isMainTaken = true", ""),
     ("Scheduler.pump", "turn.jobs < Self.jobsPerTurn", "true"),
 )
 guarantee(

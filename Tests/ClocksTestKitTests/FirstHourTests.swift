@@ -15,7 +15,7 @@ import Testing
   @Test func withoutAScopeTheErrorNamesTheTrait() async {
     let error = #expect(throws: NoVirtualTimeError.self) { try VirtualTime.required }
     #expect(error?.description.contains("@Test(.virtualTime)") == true)
-    #expect(error?.description.contains("\n\nIn a test with the trait, this means") == true)
+    #expect(error?.description.contains("\n\nIf the test has the trait, this code runs") == true)
   }
 
   @Test func aScopeWhoseOperationTakesNoArgument() async throws {

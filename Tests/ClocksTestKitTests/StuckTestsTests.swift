@@ -63,6 +63,13 @@ enum Stuck {
 
   static func blocks() { DispatchSemaphore(value: 0).wait() }
 
+  /// The first job holds the main thread for which the second one waits.
+  @MainActor static func blocksTheMainThread() {
+    let isSignalled = DispatchSemaphore(value: 0)
+    Task { @MainActor in isSignalled.signal() }
+    isSignalled.wait()
+  }
+
   static func spins() {
     let limit = Date().addingTimeInterval(1)
     while Date() < limit {}
@@ -98,6 +105,14 @@ enum Stuck {
   @Test(.virtualTime) func blocks() async { if Stuck.isAsked { Stuck.blocks() } }
 
   @Test(.virtualTime) func spins() async { if Stuck.isAsked { Stuck.spins() } }
+
+  @Test(.virtualTime(stuckAfter: .milliseconds(300))) func blocksTheMainThread() async {
+    if Stuck.isAsked { await Stuck.blocksTheMainThread() }
+  }
+
+  @Test(.schedules(10)) func blocksTheMainThreadInASearch() async {
+    if Stuck.isAsked { await Stuck.blocksTheMainThread() }
+  }
 
   /// The thread continues after the test was abandoned, and before `comesLater` ends.
   @Test(.virtualTime) func blocksForAWhile() async {
@@ -424,6 +439,8 @@ final class StuckSetUpXCTests: XCTestCase {
     ("blocksForAWhile", "StuckTraitExamples.blocksForAWhile()"),
     ("scopeWithinLosesContinuation", "awaits a continuation"),
     ("losesContinuationInHolding", "a wake-up that was lost"),
+    ("blocksTheMainThread", "Stuck.blocksTheMainThread()"),
+    ("blocksTheMainThreadInASearch", "Stuck.blocksTheMainThread()"),
   ])
   func aTestWithTheTraitIsLeftAndTheNextOneRuns(_ test: String, report: String) async throws {
     let next = test == "blocksForAWhile" ? "comesLater" : "comesAfter"

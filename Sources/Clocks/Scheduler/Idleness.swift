@@ -137,6 +137,9 @@ struct Idleness: ~Copyable {
     if case .none = thread { externallyStartedJobs == 0 } else { false }
   }
 
+  /// The number of the thread of an abandoned job that holds the main thread; `nil` if there is none.
+  private(set) var abandonedOnMain: Int?
+
   /// Counts the externally started jobs that were abandoned. Their ends change nothing.
   private var abandonedExternalJobs = 0
 
@@ -151,10 +154,22 @@ struct Idleness: ~Copyable {
 
   /// Abandons the running jobs: the test no longer waits for their ends.
   mutating func abandonRunning() {
+    // Other jobs of the main thread cannot begin before the abandoned one has ended.
+    if case .acting = thread, isActingOnMain {
+      abandonedOnMain = threadNumber
+      isMainTaken = true
+    }
     // A requested thread runs no job yet, so it is kept. If another thread were requested instead, both would act.
     if !isThreadRequested { threadParks() }
     abandonedExternalJobs += externallyStartedJobs
     externallyStartedJobs = 0
+  }
+
+  /// Notes that the job on an abandoned thread has ended.
+  mutating func abandonedJobEnded(on number: Int) {
+    guard number == abandonedOnMain else { return }
+    abandonedOnMain = nil
+    isMainTaken = false
   }
 
   mutating func requestThread(on executor: ExecutorKind) {

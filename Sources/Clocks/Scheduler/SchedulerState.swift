@@ -60,6 +60,7 @@ struct SchedulerState: ~Copyable {
   ) -> Action {
     // The thread was abandoned while it ran a job.
     guard number == idleness.threadNumber else {
+      idleness.abandonedJobEnded(on: number)
       parallelJobEnded(on: number)
       return .rest(nil)
     }

@@ -484,6 +484,29 @@ import Testing
     #expect(state.step(thread: 0) == "rest")
   }
 
+  /// Other jobs of the main thread cannot begin meanwhile, so they do not keep the scope from being idle.
+  @Test func anAbandonedJobHoldsTheMainThread() {
+    var state = SchedulerState(scope: Scope(ScopeOptions()))
+    state.beginBody()
+    for task: UInt64 in 1...2 {
+      state.jobIsReady(ReadyJob(of: task, executor: .main), isFromOutside: true)
+    }
+    state.jobIsReady(ReadyJob(of: 3), isFromOutside: true)
+    #expect(state.claimThread() == .main)
+    #expect(state.idleness.requestedThreadBegins(on: .main) == 0)
+    #expect(state.step(on: .main) == "run 1")
+    state.abandonJob(1)
+    #expect(state.claimThread() == .pool)
+    #expect(state.idleness.requestedThreadBegins(on: .pool) == 1)
+    #expect(state.step(thread: 1) == "run 3")
+    #expect(state.step(thread: 1) == "rest, alarm 1 in 5.0 seconds")
+    // The job ends after all.
+    #expect(state.step(on: .main) == "rest")
+    #expect(state.claimThread() == .main)
+    #expect(state.step(on: .main, thread: 1) == "run 2")
+    state.checkInvariants()
+  }
+
   @Test func aScopeWhoseLastSleepEndsInThePauseMayBeStuck() {
     let scope = Scope(ScopeOptions(jumpsAfter: .seconds(1)))
     var state = SchedulerState(scope: scope)

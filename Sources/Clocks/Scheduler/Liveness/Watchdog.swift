@@ -165,11 +165,16 @@ extension Scheduler {
 
   /// Abandons a blocked job, so that the test can end. If the job ends after all, that has no effect.
   ///
-  /// If nothing in the test waits for the job, the whole test is abandoned, where that is possible.
+  /// If nothing in the test waits for the job, or nothing can continue before the job ends, the whole test is abandoned,
+  /// where that is possible.
   func abort(_ blockage: Blockage) {
     RuntimeHooks.threadIsBlocked()
     if blockage.waiting == nil { return leave() }
-    change { $0.abandonJob(blockage.number) }
+    let isStuck = change { state in
+      state.abandonJob(blockage.number)
+      return state.idleness.abandonedOnMain != nil && state.idleness.isIdle && state.turn == nil
+    }
+    if isStuck { leave() }
   }
 
   /// Returns the external work that has made no progress for longer than `limit`, if the test waits for it.
