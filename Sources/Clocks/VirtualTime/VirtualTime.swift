@@ -61,12 +61,14 @@ public final class VirtualTime: Sendable {
     RuntimeHooks.install()
     if let failure = RuntimeHooks.failureOfOtherCopy { recordFailure(failure, at: origin) }
     Watchdog.start()
+    let (options, problem) = options.checked()
     let scope = Scope(options, startingAt: start ?? Scheduler.running?.systemClocks)
     // The exploration itself reports the failures of an explored scope.
     scheduler = Scheduler(
       scope, origin: origin, isTestKnown: !options.isExplored, record: record, chooser: chooser)
     clock = TestClock(scheduler, scope.virtualClock, at: origin)
     scope.face = self
+    if let problem { scheduler.report.record(problem) }
   }
 
   /// The scope's time, measured from its beginning. O(1).

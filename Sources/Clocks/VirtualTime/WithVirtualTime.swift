@@ -109,6 +109,32 @@ extension ScopeOptions {
       autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleepsFail: leftoverSleeps == .fail,
       stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit)
   }
+
+  /// Returns these options with standard values in place of negative durations, and a failure that names them.
+  func checked() -> (options: Self, problem: String?) {
+    var options = self
+    var wrong: [String] = []
+    if let jumpsAfter, jumpsAfter < .zero {
+      wrong.append("`jumpsAfter:` is \(jumpsAfter)")
+      options.jumpsAfter = nil
+    }
+    if stuckAfter < .zero {
+      wrong.append("`stuckAfter:` is \(stuckAfter)")
+      options.stuckAfter = Self.standard.stuckAfter
+    }
+    if runningLimit < .zero {
+      wrong.append("`runningLimit:` is \(runningLimit)")
+      options.runningLimit = Self.standard.runningLimit
+    }
+    guard !wrong.isEmpty else { return (self, nil) }
+    return (
+      options,
+      """
+      The times of a scope cannot be negative, but \(wrong.joined(separator: " and ")). The standard value is \
+      used instead. Pass zero or more, or leave the argument out.
+      """
+    )
+  }
 }
 
 extension VirtualTime {

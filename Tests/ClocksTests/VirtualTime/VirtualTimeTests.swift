@@ -176,6 +176,24 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
     }
   }
 
+  @Test func negativeTimesAreReportedAndNotUsed() async throws {
+    let reports = Log<String>()
+    let options = ScopeOptions(
+      jumpsAfter: .seconds(-1), stuckAfter: .seconds(-2), runningLimit: .seconds(-3))
+    try await VirtualTime(options, at: .here(), record: { reports.add($0) }).run { time in
+      try await Task.sleep(for: .seconds(1))
+      #expect(time.now.offset == .seconds(1))
+    }
+    #expect(
+      reports.all == [
+        """
+        The times of a scope cannot be negative, but `jumpsAfter:` is -1.0 seconds and `stuckAfter:` is -2.0 seconds \
+        and `runningLimit:` is -3.0 seconds. The standard value is used instead. Pass zero or more, or leave the \
+        argument out.
+        """
+      ])
+  }
+
   /// From the end of the sleep until the task runs on its executor, nothing but the task's status shows that it will.
   @Test func timeDoesNotJumpBeforeATaskContinuesOnItsExecutor() async throws {
     let executor = LoopExecutor(isSerial: false, pause: 20_000)
