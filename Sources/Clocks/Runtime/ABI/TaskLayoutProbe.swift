@@ -247,7 +247,7 @@ private struct PlantedTasks {
     // Only one job can be captured at a time, so the group is suspended between its two tasks.
     nonisolated(unsafe) var between: UnsafeContinuation<Void, Never>?
     let awaitingGroup = Self.make {
-      .detached {
+      .detached { @Sendable in
         await withTaskGroup(of: Void.self) { group in
           group.addTask {}
           await withUnsafeContinuation { between = $0 }
