@@ -428,7 +428,7 @@ import Testing
     }
   }
 
-  @Test func theLimitOfABlockIsVirtual() async throws {
+  @Test(.unless(.suitesAreInRealTime)) func theLimitOfABlockIsVirtual() async throws {
     let (records, child) = try await run("waitsWithALimitOnAQueue")
     #expect(child.exitCode == 0, "\(child.standardOutput)")
     let record = try #require(records["\(Self.suite)/waitsWithALimitOnAQueue()"]?.first)
