@@ -298,7 +298,7 @@ guarantee(
     ("ScheduleRun.stallLimit", "stalls < bounds.stalls ?", "true ?"),
     ("ScheduleRun.stall", "stalls < bounds.stalls ?", "true ?"),
     ("ScheduleShrinker.reduceChoices", "await leaveOut(test) { $0.isFault }", ""),
-    ("Scheduler.leave", "{ scheduler.change { $0.abandon() }?.isResumed.signal() }", "{ _ = scheduler.change { $0.abandon() } }"),
+    ("Scheduler.abandonScope", "{ scheduler.change { $0.abandon() }?.isResumed.signal() }", "{ _ = scheduler.change { $0.abandon() } }"),
     ("Strikes.init", "mixer.below(min(most, range) + 1)", "mixer.below(most + 1)"),
 )
 guarantee(

@@ -295,7 +295,7 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
     #expect(text.contains("error: The process ends with exit code 1"), "\(text)")
   }
 
-  @Test func theReportOfABlockedJobSaysThatTheTestIsLeft() async throws {
+  @Test func theReportOfABlockedJobSaysThatTheTestIsAbandoned() async throws {
     let (text, issues) = try await run(example: "blocksInTheTrait")
     #expect(
       issues.first?.text.contains("if the test cannot end without it, the other tests continue.")

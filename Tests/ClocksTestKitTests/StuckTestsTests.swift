@@ -442,7 +442,7 @@ final class StuckSetUpXCTests: XCTestCase {
     ("blocksTheMainThread", "Stuck.blocksTheMainThread()"),
     ("blocksTheMainThreadInASearch", "Stuck.blocksTheMainThread()"),
   ])
-  func aTestWithTheTraitIsLeftAndTheNextOneRuns(_ test: String, report: String) async throws {
+  func aTestWithTheTraitIsAbandonedAndTheNextOneRuns(_ test: String, report: String) async throws {
     let next = test == "blocksForAWhile" ? "comesLater" : "comesAfter"
     let child = try await run("StuckTraitExamples.*/(\(test)|\(next))\\(")
     let output = child.standardOutput

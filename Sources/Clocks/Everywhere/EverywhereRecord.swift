@@ -45,9 +45,9 @@ package final class EverywhereRecord: Sendable {
   /// Notes that the test runs in virtual time because of its own trait.
   package func noteOwnScope() { lock.withLock { state.isVirtual = true } }
 
-  /// Notes that a test of XCTest has run in real time, if no reason is known.
+  /// Adds a reason if a test of XCTest has run in real time without one.
   ///
-  /// Its class runs the method in a way of its own, or the layout of classes is another one.
+  /// Then the class of the test overrides `invokeTest`, or another version of the runtime lays classes out differently.
   func noteIfUnseen() {
     let isKnown = lock.withLock { state.isVirtual || !state.reasons.isEmpty }
     guard !isKnown, Environment.everywhere != "real" else { return }

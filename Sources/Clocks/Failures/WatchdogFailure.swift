@@ -8,7 +8,7 @@ struct Blockage: Sendable {
   /// Whether the job is known to hold the main thread.
   var isOnMain = false
   /// Whether the test is abandoned if it cannot end, so that the other tests can continue.
-  var isTestLeft = false
+  var canAbandonTest = false
   /// Whether a delayed block of the test, or a timer on a queue, waits for virtual time to move.
   var hasDelayedBlock = false
 
@@ -54,7 +54,7 @@ struct Blockage: Sendable {
     }
     return """
       The test goes on without the job; if the test cannot end without it, \
-      \(isTestLeft ? "the other tests continue." : processEnds)
+      \(canAbandonTest ? "the other tests continue." : processEnds)
       """
   }
 }

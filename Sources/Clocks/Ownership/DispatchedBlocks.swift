@@ -44,7 +44,7 @@ struct DispatchedBlocks {
   /// The number of blocks that can run. Kept apart from `blocks`, because a dictionary is slow in a debug build.
   private(set) var count = 0
 
-  /// Whether a paused or parallel job holds the main thread, so that no block of the main queue can run.
+  /// Whether a paused, parallel or abandoned job holds the main thread, so that no block of the main queue can run.
   var isMainTaken = false {
     didSet { countAgain() }
   }

@@ -15,7 +15,7 @@ struct JobQueue: ~Copyable {
   /// The number of jobs for the main thread that are not parked.
   private(set) var onMain = 0
 
-  /// Whether a paused or parallel job holds the main thread.
+  /// Whether a paused, parallel or abandoned job holds the main thread.
   var isMainTaken = false { didSet { withholdsMain = isMainTaken || areBlocksAhead } }
   /// Whether blocks that were submitted to the main queue earlier come first.
   var areBlocksAhead = false { didSet { withholdsMain = isMainTaken || areBlocksAhead } }

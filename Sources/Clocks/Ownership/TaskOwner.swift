@@ -256,8 +256,8 @@ struct LeftoverTasks {
   private static let isOver: TestIsOver = { true }
 
   private var tests: [UInt64: TestIsOver] = [:]
-  /// The tasks whose tests were not over when they were last checked.
-  private var unchecked: [UInt64] = []
+  /// The tasks whose tests may still run, as far as is known.
+  private var underWay: [UInt64] = []
 
   var isEmpty: Bool { tests.isEmpty }
 
@@ -266,23 +266,23 @@ struct LeftoverTasks {
   mutating func add(_ tasks: [UInt64], _ testIsOver: @escaping TestIsOver) -> [TestIsOver] {
     let replaced =
       releaseTests() + tasks.compactMap { tests.updateValue(testIsOver, forKey: $0) }
-    unchecked += tasks
+    underWay += tasks
     guard tests.count > Self.limit else { return replaced }
     let oldest = tests.keys.sorted().prefix(tests.count / 2)
-    defer { unchecked.removeAll { tests[$0] == nil } }
+    defer { underWay.removeAll { tests[$0] == nil } }
     return replaced + oldest.compactMap { tests.removeValue(forKey: $0) }
   }
 
-  /// Returns tests that have ended since the last call, for a release without a lock. O(unchecked tasks).
+  /// Returns what retains tests that are over, for a release without a lock. O(tasks), with at most 16 checks.
   ///
-  /// A test retains its own tasks, which take some 16 KB each, and most tests end soon after they have left tasks.
+  /// A test retains its own tasks, which takes some 16 KB, and most tests end soon after their last clock is gone.
   private mutating func releaseTests() -> [TestIsOver] {
-    let candidates = unchecked.prefix(16)
-    unchecked.removeFirst(candidates.count)
+    let candidates = underWay.prefix(16)
+    underWay.removeFirst(candidates.count)
     return candidates.compactMap { task in
       guard let testIsOver = tests[task] else { return nil }
       guard testIsOver() else {
-        unchecked.append(task)
+        underWay.append(task)
         return nil
       }
       return tests.updateValue(Self.isOver, forKey: task)

@@ -256,8 +256,10 @@ extension Scheduler {
         if member.id != task {
           // A job of the member may be running.
           state.idleness.externalTasks.noteMayRunExternally(member)
-          for _ in 0..<yields where state.idleness.externalTasks.externalJobBegan(member) {
-            state.taskBecameExternal(member.id)
+          for _ in 0..<yields {
+            if state.idleness.externalTasks.externalJobBegan(member) {
+              state.taskBecameExternal(member.id)
+            }
           }
         }
         return isTestCase ? state.testLifetime.add(user: member) : []

@@ -33,7 +33,7 @@ extension Scheduler {
         context.pointee.number == state.idleness.threadNumber
       else { return false }
       if state.isStopped(job) {
-        parked = state.leave(job)
+        parked = state.newParkedThread(for: job)
       } else {
         state.makeReady(job)
         if !state.continuesParked(job) { parked = state.park(job) }
@@ -72,7 +72,9 @@ extension Scheduler {
     if isWanted { change { $0.order.chooser?.describe(text) } }
   }
 
-  /// Whether the current thread runs a job of this scheduler. Then no other job runs, unless this one is parallel.
+  /// Whether the current thread runs a job of this scheduler.
+  ///
+  /// Other jobs run at the same time only if this one is parallel, or runs on an executor of the user.
   var isInOwnJob: Bool {
     guard let context = ThreadContext.current else { return false }
     return context.pointee.isInJob && !context.pointee.isInCondition
@@ -94,13 +96,13 @@ extension SchedulerState {
   }
 
   fileprivate mutating func park(_ job: ReadyJob) -> ParkedThread {
-    let thread = leave(job)
+    let thread = newParkedThread(for: job)
     scope?.parkedThreads[job.taskID] = thread
     return thread
   }
 
   /// Ends the current job on its thread, which waits permanently unless it is added to `parkedThreads`.
-  fileprivate mutating func leave(_ job: ReadyJob) -> ParkedThread {
+  fileprivate mutating func newParkedThread(for job: ReadyJob) -> ParkedThread {
     endJob()
     return ParkedThread(number: idleness.threadParks(), isMain: job.executor == .main)
   }

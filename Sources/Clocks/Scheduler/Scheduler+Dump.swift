@@ -193,3 +193,18 @@ extension TaskReader {
     return entries
   }
 }
+
+extension Scheduler {
+  /// Returns `text`; in a scope, with the scope's time and its pending sleeps in lines below it.
+  func withScopeDescription(_ text: String) -> String {
+    scope == nil ? text : text + "\n" + scopeDescription
+  }
+
+  /// For example `It is 1.0 seconds. Pending sleeps: none`; empty without a scope.
+  var scopeDescription: String {
+    guard let virtualClock = scope?.virtualClock else { return "" }
+    let (now, lines) = change { _ in (virtualClock.now, virtualClock.pendingLines) }
+    let pending = lines()
+    return "It is \(now). Pending sleeps:\(pending.listedBelow)"
+  }
+}

@@ -16,7 +16,7 @@ enum Action {
   /// Reports the problem of a scope whose body continues although it was cancelled.
   case report(ScopeProblem)
   /// Abandons a scope whose body continues although all its tasks were cancelled.
-  case leave
+  case abandon
   case verify
   case release([RetainedTask])
   case move(to: ExecutorKind)
@@ -125,8 +125,8 @@ extension Scheduler {
       cancel(tasks)
     case .report(let problem):
       reportOverdue(problem)
-    case .leave:
-      leave()
+    case .abandon:
+      abandonScope()
     case .release(let tasks):
       withExtendedLifetime(tasks) {}
     case .verify:

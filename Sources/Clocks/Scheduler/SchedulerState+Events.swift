@@ -19,9 +19,8 @@ extension SchedulerState {
       }
     }
     if let scope {
-      if let over = scope.runtimeSleeps.taskBecameReady(job.taskID, on: scope.virtualClock) {
-        makeReady(over)
-        scope.sleepWasCancelled(of: job.taskID)
+      if endSleep(of: job.taskID) {
+        // The task was cancelled, so it does not matter what has made it ready.
       } else if isFromOutsideTest {
         scope.jobArrivedFromOutside(job)
       } else if isOfCancelledTask {
@@ -33,12 +32,16 @@ extension SchedulerState {
     makeReady(job, isFromOutside: isFromOutside)
   }
 
-  /// Ends the un-injected sleep of a task that runs on a user executor, if the task still counts as asleep.
-  mutating func endSleep(of task: UInt64) {
+  /// Ends the un-injected sleep of a task that runs or is ready, if the task still counts as asleep. Returns whether it
+  /// did.
+  @discardableResult
+  @_transparent
+  mutating func endSleep(of task: UInt64) -> Bool {
     guard let scope, let over = scope.runtimeSleeps.taskBecameReady(task, on: scope.virtualClock)
-    else { return }
+    else { return false }
     makeReady(over)
     scope.sleepWasCancelled(of: task)
+    return true
   }
 
   /// Takes the job of a task that the scheduler's thread has just resumed. Amortized O(1).
@@ -190,7 +193,7 @@ extension SchedulerState {
   /// Abandons the test: from now on none of its jobs runs. Returns the main thread, if it is parked.
   mutating func abandon() -> ParkedThread? {
     isAbandoned = true
-    leftJob = activity.isRunningReportedJob(idleness)
+    heldThreadWhenAbandoned = activity.isRunningReportedJob(idleness)
     activity.jobHasEnded()
     idleness.changeMainQueueOrder { $0.submitAll() }
     idleness.abandonRunning()

@@ -22,7 +22,7 @@ struct SchedulerState: ~Copyable {
   /// Whether the scope counts as busy in the test around it.
   var isCountedAsBusy = false
   /// Whether a reported job held its thread when the scope was abandoned.
-  var leftJob = false
+  var heldThreadWhenAbandoned = false
   /// Whether a failure was recorded because the test does not continue.
   var isReported = false
   /// The value of `XCTestFailures.newestTaskAtStart` when `isReported` was set; `nil` if no XCTest test was known.

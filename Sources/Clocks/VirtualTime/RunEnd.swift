@@ -23,7 +23,7 @@ extension VirtualTime {
     outer?.scheduler.beginHold()
     defer { outer?.scheduler.endHold() }
     let end = RunEnd()
-    scheduler.scope?.isLeft = { end.finish(isLeft: true) }
+    scheduler.scope?.whenAbandoned = { end.finish(isAbandoned: true) }
     nonisolated(unsafe) let operation = operation
     let body: @isolated(any) () async -> Void = {
       _ = isolation
@@ -35,9 +35,9 @@ extension VirtualTime {
         if self.scheduler.scope?.options.isExplored == false { self.noteError() }
         end.note(error)
       }
-      await end.stopIfLeft()
+      await end.stopIfAbandoned()
       await self.end()
-      end.finish(isLeft: false)
+      end.finish(isAbandoned: false)
     }
     // The current task is suspended until the body ends, so only one task at a time uses the operation.
     let sendable = unsafeBitCast(body, to: (@Sendable @isolated(any) () async -> Void).self)
@@ -51,7 +51,7 @@ final class RunEnd: @unchecked Sendable {
   /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
   private var error: (any Error)?
-  private var isLeft = false
+  private var isAbandoned = false
   private var continuation: UnsafeContinuation<Void, Never>?
   private var task: Task<Void, Never>?
   private var isCancelled = false
@@ -64,12 +64,12 @@ final class RunEnd: @unchecked Sendable {
   /// Thread A runs a job of the operation that has held its thread for long. Thread B abandons the operation, and then
   /// the caller reads the error. Meanwhile thread A continues, and the operation throws.
   func note(_ error: any Error) {
-    lock.withLock { if !isLeft { self.error = error } }
+    lock.withLock { if !isAbandoned { self.error = error } }
   }
 
-  func finish(isLeft: Bool) {
+  func finish(isAbandoned: Bool) {
     let continuation = lock.withLock {
-      self.isLeft = isLeft
+      self.isAbandoned = isAbandoned
       return self.continuation.take()
     }
     ThreadContext.keepingNextJob { continuation?.resume() }
@@ -77,8 +77,8 @@ final class RunEnd: @unchecked Sendable {
 
   /// Suspends the body permanently if it was abandoned: the call that began the scope has returned, so values
   /// that the body borrowed may have been freed.
-  func stopIfLeft() async {
-    guard lock.withLock({ isLeft }) else { return }
+  func stopIfAbandoned() async {
+    guard lock.withLock({ isAbandoned }) else { return }
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
   }
 
@@ -112,8 +112,8 @@ final class RunEnd: @unchecked Sendable {
       task?.cancel()
     }
     // The task is released without the lock.
-    let (task, isLeft) = lock.withLock { (self.task.take(), self.isLeft) }
+    let (task, isAbandoned) = lock.withLock { (self.task.take(), self.isAbandoned) }
     // Waits until the task has released everything, before the next run begins.
-    if !isLeft { await task?.value }
+    if !isAbandoned { await task?.value }
   }
 }

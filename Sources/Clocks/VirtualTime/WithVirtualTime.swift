@@ -44,8 +44,8 @@ import ClocksSupport
 /// to some microseconds, and rounds it to four digits. Below ``SchedulerCapability/executors``, un-injected
 /// sleeps take real time.
 ///
-/// Cancellation of the caller cancels the operation. Errors are those of the operation. The scope itself
-/// costs O(1).
+/// Cancellation of the caller cancels the operation. Errors are those of the operation. A negative time is a failure,
+/// and the standard value is used. The scope itself costs O(1).
 ///
 /// - Parameters:
 ///   - autoAdvance: Whether time jumps when nothing can run. If `false`, the operation advances time.

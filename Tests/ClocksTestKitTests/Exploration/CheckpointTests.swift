@@ -166,7 +166,7 @@ private final class Flag: Sendable {
   }
 
   /// The run is left while the main thread is parked: other tests need it.
-  @Test func aRunThatIsLeftFreesTheMainThread() async throws {
+  @Test func anAbandonedRunFreesTheMainThread() async throws {
     let (hasBegun, isOver) = (Flag(), Flag())
     let found = try await run(Self.delayed) { time in
       let a = Task { @MainActor in
@@ -194,7 +194,7 @@ private final class Flag: Sendable {
   }
 
   /// In a run that is abandoned, neither jobs nor the rest of a parked job run.
-  @Test func aRunThatIsLeftKeepsItsOtherThreads() async throws {
+  @Test func anAbandonedRunKeepsItsOtherThreads() async throws {
     let (hasBegun, isOver) = (Flag(), Flag())
     let found = try await run(Self.delayed) { time in
       let a = Task {

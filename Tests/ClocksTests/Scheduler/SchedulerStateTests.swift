@@ -702,7 +702,7 @@ extension SchedulerState {
     on executor: ExecutorKind = .pool, mayStay: Bool = true, thread: Int = 0
   ) -> String {
     switch next(on: executor, mayStay: mayStay, thread: thread) {
-    case .leave: "leave"
+    case .abandon: "abandon"
     case .run(let job): "run \(job.taskID)"
     case .runWaking(let job, let task): "run \(job.taskID) to wake \(task)"
     case .wake(_, let isOwn): isOwn ? "wake" : "wake another's"

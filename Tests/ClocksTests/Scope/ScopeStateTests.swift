@@ -232,7 +232,7 @@ import Testing
     #expect(scope.body.abort(.runaway(.wakes(3))) == nil)
     _ = scope.body.deliverReport()
     // It was reported and cancelled, and still continues.
-    guard case .leave = scope.body.abort(.runaway(.wakes(4))) else {
+    guard case .abandon = scope.body.abort(.runaway(.wakes(4))) else {
       Issue.record("the body is not left")
       return
     }

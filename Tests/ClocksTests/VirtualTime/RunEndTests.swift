@@ -9,14 +9,14 @@ import Testing
     let end = RunEnd()
     #expect(end.knownError == nil)
     end.note(Failed())
-    end.finish(isLeft: false)
+    end.finish(isAbandoned: false)
     #expect(end.knownError is Failed)
   }
 
   /// Otherwise the result would depend on how soon the thread continues that the operation has held.
   @Test func anErrorAfterTheOperationWasAbandonedIsIgnored() {
     let end = RunEnd()
-    end.finish(isLeft: true)
+    end.finish(isAbandoned: true)
     end.note(Failed())
     #expect(end.knownError == nil)
   }

@@ -84,7 +84,7 @@ enum TaskABI {
     static let content = 16
     /// `TaskDependencyStatusRecord::DependencyKind`, 32 bits.
     static let dependencyKind = 32
-    /// The part that is read.
+    /// The number of bytes that are read.
     static var size: Int { dependencyKind + MemoryLayout<UInt>.size }
 
     /// `TaskStatusRecordKind` (MetadataValues.h)
@@ -110,7 +110,7 @@ enum TaskABI {
     static let parent = 0
     /// `NextChild`
     static let nextChild = 8
-    /// The part that is read.
+    /// The number of bytes that are read.
     static var size: Int { max(parent, nextChild) + MemoryLayout<UInt>.size }
   }
 
@@ -120,7 +120,7 @@ enum TaskABI {
     static let parent = 0
     /// `ResumeParent`, the function in which the caller resumes.
     static let resumeParent = 8
-    /// The part that is read.
+    /// The number of bytes that are read.
     static var size: Int { max(parent, resumeParent) + MemoryLayout<UInt>.size }
   }
 

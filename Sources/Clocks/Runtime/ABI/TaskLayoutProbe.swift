@@ -58,7 +58,7 @@ struct StatusProbe: Sendable {
         }
       }
       guard let task = captured else { return }
-      // Pointers are followed by way of the kernel first: at a wrong offset, they may be anything.
+      // At a wrong offset, a pointer may be anything. So the kernel reads the memory first: it returns an error.
       let address = unsafeBitCast(task, to: UInt.self)
       readsPreferences =
         TaskStatus(of: task).has(TaskABI.Status.hasPreference) && !Self.detachedTaskHasPreference()

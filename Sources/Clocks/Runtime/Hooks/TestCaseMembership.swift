@@ -51,7 +51,8 @@ enum TestCaseMembership {
 
   static func isTestCase(_ id: UInt64) -> Bool { lock.withLock { testCases.contains(id) } }
 
-  /// Whether a task is older than all that Swift Testing has created, so that it belongs to no test, but starts them all.
+  /// Whether a task is older than all tasks that Swift Testing has created. Such a task belongs to no test: it starts
+  /// them all.
   static func startsTests(_ id: UInt64) -> Bool { isOn && lock.withLock { id < oldest } }
 
   /// Whether a task is known to belong to a test case without an owner.

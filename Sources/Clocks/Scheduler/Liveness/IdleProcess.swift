@@ -139,8 +139,8 @@ extension SchedulerState {
   /// Whether, in real time, Dispatch would have a thread for a waiting block before the next sleep ends.
   ///
   /// Dispatch has as many threads for concurrent queues as there are processors. While these wait, it starts another
-  /// one each second. The first such second begins with the first block of the process. Here it begins with the test,
-  /// as if the test ran alone. So a thread comes just before a block that began with the test has slept for a second.
+  /// one each second, counted from the first block of the process. Here the seconds count from the beginning of the
+  /// test, as if the test ran alone. So if blocks that began with the test sleep for a second, the thread comes first.
   mutating func awaitsThreadOfDispatch() -> Bool {
     guard let scope, let block = idleness.dispatchedBlocks.firstThatMayBegin else { return false }
     guard idleness.ready.isEmpty else { return true }

@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// Where a failure of a test is recorded.
 ///
-/// In XCTest all clocks that are made outside scopes share one scheduler, whose first clock may be a property of another
-/// class. So the place is that of the clock that the failure is about.
+/// In XCTest all clocks that are made outside scopes share one scheduler, whose first clock may be a property of
+/// another class. So the place is that of the clock that the failure is about.
 extension Scheduler {
   /// Notes that the current task makes or uses the clock that was made at `place`. The scheduler is process-wide.
   func noteUse(at place: CallSite) {
@@ -26,19 +26,5 @@ extension Scheduler {
       state.virtualClocks.first { $0.sleepingTasks.contains { taskID(of: $0) > first } }?.origin
     }
     return clock ?? place
-  }
-}
-
-extension Scheduler {
-  /// Returns `text`; in a scope, with the scope's time and its pending sleeps in lines below it.
-  func withScopeDescription(_ text: String) -> String {
-    scope == nil ? text : text + "\n" + scopeDescription
-  }
-
-  var scopeDescription: String {
-    guard let virtualClock = scope?.virtualClock else { return "" }
-    let (now, lines) = change { _ in (virtualClock.now, virtualClock.pendingLines) }
-    let pending = lines()
-    return "It is \(now). Pending sleeps:\(pending.listedBelow)"
   }
 }

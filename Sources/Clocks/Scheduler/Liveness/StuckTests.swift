@@ -131,7 +131,8 @@ extension Scheduler {
   /// Whether a job holds its thread, as a parallel job or one that was reported, and has not ended as far as is known.
   fileprivate var holdsThread: Bool {
     change {
-      $0.leftJob || $0.idleness.abandonedOnMain != nil || $0.scope?.parallelJobs.isEmpty == false
+      $0.heldThreadWhenAbandoned || $0.idleness.abandonedOnMain != nil
+        || $0.scope?.parallelJobs.isEmpty == false
         || $0.activity.isRunningReportedJob($0.idleness)
     }
   }

@@ -126,7 +126,7 @@ enum Watchdog {
     report(description + remedy, of: scheduler, at: place) {
       scheduler.cancelAllSleeps()
       // In a scope, the wake-up of an operation under `holding` was lost.
-      if standstill.sleeps.isEmpty { scheduler.leave() }
+      if standstill.sleeps.isEmpty { scheduler.abandonScope() }
     }
   }
 }
@@ -142,7 +142,7 @@ extension Scheduler {
       if state.activity.blockage.isDue(othersWait ? job?.number : nil, after: limit), let job {
         return Blockage(
           task: job.task, number: job.number, waiting: waiting,
-          isOnMain: state.idleness.isRunningOnMain, isTestLeft: scope?.isLeft != nil,
+          isOnMain: state.idleness.isRunningOnMain, canAbandonTest: scope?.whenAbandoned != nil,
           hasDelayedBlock: scope?.virtualClock.sleeps.hasDelayedBlock == true)
       }
       // The process-wide owner also counts jobs that are not part of the test.
@@ -165,16 +165,16 @@ extension Scheduler {
 
   /// Abandons a blocked job, so that the test can end. If the job ends after all, that has no effect.
   ///
-  /// If nothing in the test waits for the job, or nothing can continue before the job ends, the whole test is abandoned,
-  /// where that is possible.
+  /// If nothing in the test waits for the job, or nothing can continue before the job ends, the whole test is
+  /// abandoned, where that is possible.
   func abort(_ blockage: Blockage) {
     RuntimeHooks.threadIsBlocked()
-    if blockage.waiting == nil { return leave() }
+    if blockage.waiting == nil { return abandonScope() }
     let isStuck = change { state in
       state.abandonJob(blockage.number)
       return state.idleness.abandonedOnMain != nil && state.idleness.isIdle && state.turn == nil
     }
-    if isStuck { leave() }
+    if isStuck { abandonScope() }
   }
 
   /// Returns the external work that has made no progress for longer than `limit`, if the test waits for it.
@@ -287,17 +287,17 @@ extension SchedulerState {
   fileprivate mutating func findStandstill(
     after limit: Duration, isAnyBusy: Bool, hasScope: Bool, mayBeLost: Bool
   ) -> Standstill? {
-    // During a `holding` in which no task sleeps, the scope has no alarm.
     let isHeld = scope.map { $0.body.isRunning && $0.pace.unlimitedHolds > 0 } ?? false
     let isIdle =
       idleness.askWhetherIdle() && idleWaiters.isEmpty && (isHeld || scope?.isOver ?? true)
       && !hasScope
     let virtualClocks = isIdle ? virtualClocks : []
+    // For a sleep during a `holding`, the scope has an alarm. Without sleeps, a wake-up may be lost.
+    let mayStandStill =
+      virtualClocks.contains(where: \.hasSleeps)
+      ? !isHeld : mayBeLost && (isHeld || scope == nil)
     // A test that calls `waitForSleeps` waits for work outside the test.
-    let isWaiting =
-      isIdle && !virtualClocks.contains { !$0.waiters.isEmpty }
-      && (virtualClocks.contains(where: \.hasSleeps)
-        ? !isHeld : mayBeLost && (isHeld || scope == nil))
+    let isWaiting = isIdle && mayStandStill && !virtualClocks.contains { !$0.waiters.isEmpty }
     let number = isWaiting ? activity.count : nil
     guard activity.standstill.isDue(number, after: limit, isPatient: isAnyBusy) else { return nil }
     return Standstill(

@@ -16,7 +16,7 @@ extension Scheduler {
     noteProblem()
     if scope?.options.isExplored == true {
       report.record(describe(problem))
-      leave()
+      abandonScope()
       // A test of XCTest cannot be abandoned. If its method returns after all, its scope ends.
       change { $0.isAbandoned ? nil : $0.scope?.body.deliverReport() }?.resume()
       return
@@ -34,11 +34,11 @@ extension Scheduler {
 
   /// Abandons this scope and those around it, up to the first whose caller can continue without the body. Does nothing
   /// if there is none.
-  func leave() {
+  func abandonScope() {
     let outward = Array(sequence(first: self) { $0.parent })
-    guard let last = outward.firstIndex(where: { $0.scope?.isLeft != nil }) else { return }
+    guard let last = outward.firstIndex(where: { $0.scope?.whenAbandoned != nil }) else { return }
     for scheduler in outward[...last] { scheduler.change { $0.abandon() }?.isResumed.signal() }
-    outward[last].scope?.isLeft?()
+    outward[last].scope?.whenAbandoned?()
   }
 
   /// Adds `duration`, the time since the last check, to the time for which the scope has run, if it runs.
@@ -62,7 +62,7 @@ extension Scheduler {
     switch action {
     case .rest(let alarm?): setAlarm(alarm)
     case .report(let problem): reportOverdue(problem)
-    case .leave: leave()
+    case .abandon: abandonScope()
     case .cancel(let tasks): cancel(tasks)
     default: break
     }

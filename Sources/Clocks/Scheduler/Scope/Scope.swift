@@ -74,7 +74,7 @@ final class Scope: Sendable {
   /// Called when the body does not end after its problem was reported. From then on no job of the scope runs.
   ///
   /// Set before the scope has a task; `nil` if the caller cannot continue without the body.
-  nonisolated(unsafe) var isLeft: (@Sendable () -> Void)?
+  nonisolated(unsafe) var whenAbandoned: (@Sendable () -> Void)?
   /// Called in the signal handler when a job of the scope has raised a signal. Set before the scope begins.
   nonisolated(unsafe) var crashed: (@Sendable (CInt) -> Void)?
   /// Receives the failure of an invariant, and where the test states it; `nil` if it is recorded immediately.

@@ -75,7 +75,7 @@ struct ScopeBody: ~Copyable {
       report = .due(waiter: nil)
       return .report(first)
     case .due: return nil
-    case .delivered: return .leave
+    case .delivered: return .abandon
     }
   }
 
