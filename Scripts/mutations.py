@@ -48,7 +48,7 @@ guarantee(
     ("Idleness.isNothingOutstanding", " && dispatchedBlocks.count == 0", ""),
     ("Idleness.isNothingOutstanding", " && !externalTasks.areOutstanding", ""),
     ("Idleness.isNothingOutstanding", " && !busyScopes.areAny", ""),
-    ("SchedulerState.takeBusyChange", "scope.isOver ? idleness.mayRun : !idleness.isIdle", "!scope.isOver && !idleness.isIdle"),
+    ("SchedulerState.isBusyScope", "return idleness.mayRun", "return false"),
     ("SchedulerState.decide", "guard idleness.isQuiet else { return .rest(nil) }", ""),
     ("Idleness.externallyStartedJobEnded", "if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }",
      "externallyStartedJobs -= 1"),
@@ -165,9 +165,16 @@ guarantee(
     ("SchedulerState.abort", "culprit: culprit?.task)", "culprit: nil)"),
 )
 guarantee(
+    "Time in a scope waits for the jobs of the tests around it",
+    "NestedScopesTests",
+    ("AutoAdvance.isTestAroundRunning", "testAround > 0", "false"),
+    ("SchedulerState.isBusyScope", " || isJumpWithheld(in: scope)", ""),
+    ("SchedulerState.isRunning", "scope?.pace.isTestAroundRunning == true", "false"),
+)
+guarantee(
     "Time jumps in a scope only while nothing holds it and after the pause",
     "SchedulerStateTests|VirtualTimeTests|VirtualTimeTraitTests|EventuallyTests",
-    ("AutoAdvance.isPauseOver", "jumpsAfter == nil || pauseIsOver", "true"),
+    ("AutoAdvance.isPauseOver", "pauseIsOver || pause == nil", "true"),
     ("Scheduler.beginHold", "state.scope?.pace.holds += 1", ""),
 )
 guarantee(
@@ -298,7 +305,7 @@ guarantee(
     ("ScheduleRun.stallLimit", "stalls < bounds.stalls ?", "true ?"),
     ("ScheduleRun.stall", "stalls < bounds.stalls ?", "true ?"),
     ("ScheduleShrinker.reduceChoices", "await leaveOut(test) { $0.isFault }", ""),
-    ("Scheduler.abandonScope", "{ scheduler.change { $0.abandon() }?.isResumed.signal() }", "{ _ = scheduler.change { $0.abandon() } }"),
+    ("Scheduler.abandonScope", "scheduler.change { $0.abandon() }?.isResumed.signal()", "_ = scheduler.change { $0.abandon() }"),
     ("Strikes.init", "mixer.below(min(most, range) + 1)", "mixer.below(most + 1)"),
 )
 guarantee(

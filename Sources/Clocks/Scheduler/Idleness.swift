@@ -242,18 +242,3 @@ struct Idleness: ~Copyable {
     dispatchedBlocks.checkInvariants()
   }
 }
-
-struct BusyScopes {
-  private var counts: [ObjectIdentifier: Int] = [:]
-  /// Kept apart from `counts`, because a dictionary is slow in a debug build.
-  private(set) var areAny = false
-
-  /// Notes that a scope is busy (`change` is 1), or idle again (-1).
-  ///
-  /// Thread A may note 1, and thread B -1. If thread B comes first, the scope counts as busy until thread A comes.
-  mutating func note(_ scope: Scheduler, _ change: Int) {
-    let count = counts[ObjectIdentifier(scope), default: 0] + change
-    counts[ObjectIdentifier(scope)] = count == 0 ? nil : count
-    areAny = !counts.isEmpty
-  }
-}

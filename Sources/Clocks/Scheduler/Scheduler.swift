@@ -53,6 +53,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     report = TestReport(at: origin, isTestKnown: isTestKnown, record: record)
     super.init(isVirtual: scope != nil, isExplored: scope?.options.isExplored == true)
     guard let scope else { return }
+    state.nesting.isNested = parent != nil
     state.order = Order(chooser: chooser, slack: scope.options.slack)
     // A weak reference to the scheduler would make each retain and release four times as expensive. So the
     // alarm, which rings rarely, searches for the scheduler.
@@ -74,9 +75,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     lock.lock()
     let result = body(&state)
     let executor = state.claimThread()
-    let busyChange = parent == nil ? 0 : state.takeBusyChange()
+    let nestingChange = state.nesting.isNested ? state.takeNestingChange() : nil
     lock.unlock()
-    if busyChange != 0 { noteInParent(busyChange) }
+    if let nestingChange { note(nestingChange) }
     if let executor { startThread(on: executor) }
     return result
   }
@@ -98,17 +99,12 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let action = state.next(
       on: executor, mayStay: mayStay, thread: number, runsWoken: usesFastWay)
     let next = state.claimThread()
-    let busyChange = parent == nil ? 0 : state.takeBusyChange()
+    let nestingChange = state.nesting.isNested ? state.takeNestingChange() : nil
     lock.unlock()
     withExtendedLifetime(freed) {}
-    if busyChange != 0 { noteInParent(busyChange) }
+    if let nestingChange { note(nestingChange) }
     if let next { startThread(on: next) }
     return action
-  }
-
-  @inline(never)
-  private func noteInParent(_ busyChange: Int) {
-    parent?.change { $0.idleness.busyScopes.note(self, busyChange) }
   }
 
   /// Like `change`, but starts no thread, because the caller runs in a job or calls `change` next.

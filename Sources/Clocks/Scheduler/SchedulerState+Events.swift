@@ -136,17 +136,6 @@ extension SchedulerState {
     if wasSeenExternal, recorder != nil { note(RecordedEvent(.returned, task: task)) }
   }
 
-  /// Returns 1 if the scope has become busy since the last call, -1 if it is idle again, and else 0.
-  @inline(never)
-  mutating func takeBusyChange() -> Int {
-    guard let scope else { return 0 }
-    // The last job of a scope that is over resumes the test around it. So only jobs count then.
-    let isBusy = !isAbandoned && (scope.isOver ? idleness.mayRun : !idleness.isIdle)
-    guard isBusy != isCountedAsBusy else { return 0 }
-    isCountedAsBusy = isBusy
-    return isBusy ? 1 : -1
-  }
-
   /// Does nothing while the test is not idle: a new alarm is set when the test is idle again.
   mutating func alarmRings(_ number: Int, _ others: ScopeState.Others) -> Action? {
     guard let scope else { return nil }

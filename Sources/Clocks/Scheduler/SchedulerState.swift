@@ -19,8 +19,7 @@ struct SchedulerState: ~Copyable {
   let scope: ScopeState?
   /// Whether the scope was abandoned although its body has not ended. Then none of its jobs runs any more.
   var isAbandoned = false
-  /// Whether the scope counts as busy in the test around it.
-  var isCountedAsBusy = false
+  var nesting = Nesting()
   /// Whether a reported job held its thread when the scope was abandoned.
   var heldThreadWhenAbandoned = false
   /// Whether a failure was recorded because the test does not continue.

@@ -223,6 +223,7 @@ extension VirtualTime {
         state.runaway.rootTask = task.id
       }
     }
+    scheduler.joinTestAround()
     scheduler.recorder?.beginTest()
     guard Scheduler.ofThread !== scheduler else { return }
     // The current task was started in an actor drain that works for another test.

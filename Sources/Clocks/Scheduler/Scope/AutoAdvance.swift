@@ -14,11 +14,16 @@ struct AutoAdvance: ~Copyable {
   }
 
   let autoAdvance: Bool
-  let jumpsAfter: Duration?
+  private let jumpsAfter: Duration?
   /// Counts the operations under `holding`, which keep time from jumping.
   var holds = 0
   /// Counts the operations under `holding` that no deadline ends.
   var unlimitedHolds = 0
+  /// 1 if the test around the scope can run, and else 0.
+  ///
+  /// Thread A may note that it can, and thread B that it cannot any more. If thread B comes first, this is -1 until
+  /// thread A comes.
+  var testAround = 0
   /// Whether nothing has happened since the alarm for a pause rang.
   var pauseIsOver = false
   /// The purpose of the alarm that was set last; `nil` if something has happened since.
@@ -36,8 +41,16 @@ struct AutoAdvance: ~Copyable {
   /// Whether time may move at this moment.
   var mayPass: Bool { autoAdvance && holds == 0 }
 
+  var isTestAroundRunning: Bool { testAround > 0 }
+
+  /// How long nothing must happen before a jump; `nil` if time jumps immediately.
+  ///
+  /// A job of the test around the scope may block its thread until time has moved in the scope. So time does not wait
+  /// for it forever.
+  var pause: Duration? { jumpsAfter ?? (isTestAroundRunning ? .seconds(1) : nil) }
+
   /// Whether nothing has happened for as long as a jump needs.
-  var isPauseOver: Bool { jumpsAfter == nil || pauseIsOver }
+  var isPauseOver: Bool { pauseIsOver || pause == nil }
 
   /// Notes that something happens, which makes the alarm void.
   mutating func somethingHappens() {

@@ -37,7 +37,10 @@ extension Scheduler {
   func abandonScope() {
     let outward = Array(sequence(first: self) { $0.parent })
     guard let last = outward.firstIndex(where: { $0.scope?.whenAbandoned != nil }) else { return }
-    for scheduler in outward[...last] { scheduler.change { $0.abandon() }?.isResumed.signal() }
+    for scheduler in outward[...last] {
+      scheduler.change { $0.abandon() }?.isResumed.signal()
+      scheduler.leaveTestAround()
+    }
     outward[last].scope?.whenAbandoned?()
   }
 
@@ -78,6 +81,7 @@ extension Scheduler {
   func closeScope() {
     isOver = true
     change { $0.scope?.isOver = true }
+    leaveTestAround()
     ThreadWaits.testIsOver(of: self)
     // Other threads may have added these since the leftovers were ended.
     handBackDelayedWork()

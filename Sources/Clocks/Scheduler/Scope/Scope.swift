@@ -174,7 +174,7 @@ final class ScopeState {
   func alarmReason(isAwaited: Bool) -> AutoAdvance.Reason? {
     guard body.isRunning else { return nil }
     if pace.holds > 0 { return pace.unlimitedHolds == pace.holds && isAwaited ? .held : nil }
-    return movesTime && isAwaited && pace.jumpsAfter != nil ? .pause : .stuck
+    return movesTime && isAwaited && pace.pause != nil ? .pause : .stuck
   }
 
   /// Returns the alarm to set now, if any. `isAwaited`: whether a sleep or an observer waits for time to move.
@@ -189,7 +189,7 @@ final class ScopeState {
   var isDeadlocked: Bool {
     scope.options.isExplored && !scope.options.isUnedited && body.isRunning
       && !body.isReported && pace.holds == 0
-      && (pace.jumpsAfter == nil || virtualClock.sleeps.count == 0)
+      && (pace.pause == nil || virtualClock.sleeps.count == 0)
   }
 
   /// What happens outside the scope when its alarm rings.
@@ -211,7 +211,7 @@ final class ScopeState {
       let left = others == .awaitThread ? patience : patience - 1
       return .rest(pace.setAlarm(reason, in: limit, patience: left))
     }
-    if reason != .pause, withheld > limit / 100 {
+    if reason != .pause || pace.isTestAroundRunning, withheld > limit / 100 {
       return .rest(pace.setAlarm(reason, in: withheld, patience: patience))
     }
     // Since the alarm was set, a thread outside the scope may have begun a `holding`, which has a limit of its own; or
@@ -239,7 +239,7 @@ final class ScopeState {
 
   private func duration(of reason: AutoAdvance.Reason) -> Duration {
     switch reason {
-    case .pause: pace.jumpsAfter ?? .zero
+    case .pause: pace.pause ?? .zero
     case .stuck: scope.options.stuckAfter
     case .held: scope.options.heldFor
     }

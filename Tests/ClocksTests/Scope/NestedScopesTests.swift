@@ -1,0 +1,170 @@
+import Dispatch
+import TestTraits
+import Testing
+
+@testable import Clocks
+
+/// A test is not idle while a scope within it can continue by itself, and time in the scope does not jump while a job of
+/// the test can run.
+@Suite struct NestedScopesTests {
+  @Test(arguments: 0..<20) func anOuterAdvanceWaitsForAnInnerScope(_: Int) async throws {
+    try await withVirtualTime { outer in
+      let inner = Task {
+        try await withVirtualTime { _ in
+          for _ in 0..<3 { try await Task.sleep(for: .seconds(1)) }
+          await withCheckedContinuation { continuation in
+            DispatchQueue(label: "inner").asyncAfter(deadline: .now() + 1) { continuation.resume() }
+          }
+        }
+        try await Task.sleep(for: .seconds(1))
+        return outer.now
+      }
+      await outer.advance(by: .seconds(10))
+      #expect(outer.now.offset == .seconds(10))
+      let end = try await inner.value
+      #expect(end.offset == .seconds(1))
+    }
+  }
+
+  @Test(arguments: 0..<20) func anAdvanceOfATestClockWaitsForAScope(_: Int) async throws {
+    let clock = TestClock()
+    let task = Task {
+      var instants: [Duration] = []
+      for _ in 0..<3 {
+        try await withVirtualTime { for _ in 0..<20 { try await Task.sleep(for: .seconds(1)) } }
+        try await clock.sleep(for: .seconds(1))
+        instants.append(clock.now.offset)
+      }
+      return instants
+    }
+    await clock.advance(by: .seconds(3))
+    #expect(clock.pendingSleeps.isEmpty)
+    #expect(try await task.value == [.seconds(1), .seconds(2), .seconds(3)])
+  }
+
+  @Test func aScopeThatWaitsForTheClockOfItsTestIsIdle() async throws {
+    let clock = TestClock()
+    let tasks = (0..<4).map { _ in
+      Task {
+        try await withVirtualTime {
+          for _ in 0..<5 {
+            try await Task.sleep(for: .seconds(1))
+            try await clock.sleep(for: .seconds(1))
+          }
+        }
+        return clock.now.offset
+      }
+    }
+    await clock.advance(by: .seconds(5))
+    for task in tasks { #expect(try await task.value == .seconds(5)) }
+  }
+
+  @Test(arguments: 0..<50) func timeWaitsForTheTasksOfTheScopeAround(_: Int) async throws {
+    try await withVirtualTime { _ in
+      let (signals, signal) = AsyncStream<Void>.makeStream()
+      let other = Task { await signalAfterManyJobs(signal) }
+      #expect(try await waitInScope(for: signals, thenFinishing: signal) == .zero)
+      await other.value
+    }
+  }
+
+  @Test(arguments: 0..<50) func timeWaitsForTheTasksOfTheTestAround(_: Int) async throws {
+    let clock = TestClock()
+    let waits = Task {
+      var waited: [Duration] = []
+      for _ in 0..<3 {
+        let (signals, signal) = AsyncStream<Void>.makeStream()
+        let other = Task { @MainActor in await signalAfterManyJobs(signal) }
+        waited.append(try await waitInScope(for: signals, thenFinishing: signal))
+        await other.value
+        try await clock.sleep(for: .seconds(1))
+      }
+      return waited
+    }
+    await clock.advance(by: .seconds(3))
+    #expect(clock.pendingSleeps.isEmpty)
+    #expect(try await waits.value == [.zero, .zero, .zero])
+  }
+
+  @Test(arguments: 0..<50) func timeWaitsForTheTasksOfEachScopeAround(_: Int) async throws {
+    try await withVirtualTime { _ in
+      let (signals, signal) = AsyncStream<Void>.makeStream()
+      let other = Task { await signalAfterManyJobs(signal) }
+      let waited = try await withVirtualTime { middle in
+        try await Task.sleep(for: .seconds(1))
+        return [middle.now.offset, try await waitInScope(for: signals, thenFinishing: signal)]
+      }
+      // The first sleep, too, waits for the jobs of the other task.
+      #expect(waited == [.seconds(1), .zero])
+      await other.value
+    }
+  }
+
+  /// Both withhold: the advance waits for the scope, whose time waits for the test's other jobs.
+  @Test(arguments: 0..<50) func anAdvanceWaitsForTimeThatWaits(_: Int) async throws {
+    let clock = TestClock()
+    let (signals, signal) = AsyncStream<Void>.makeStream()
+    let scope = Task {
+      try await withVirtualTime { for _ in 0..<5 { try await Task.sleep(for: .seconds(1)) } }
+      return clock.now.offset
+    }
+    let other = Task { await signalAfterManyJobs(signal) }
+    await clock.advance(by: .seconds(1))
+    #expect(clock.now.offset == .seconds(1))
+    #expect(try await scope.value == .zero)
+    await other.value
+    withExtendedLifetime(signals) {}
+  }
+
+  /// A job that blocks its thread until time moves in the scope does not keep it from moving forever.
+  @Test func timeWaitsForABlockingJobOnlyForAMoment() async throws {
+    try await withVirtualTime { _ in
+      let ended = DispatchSemaphore(value: 0)
+      let blocking = Task { ended.waitWithoutLimit() }
+      try await withVirtualTime { inner in
+        try await Task.sleep(for: .seconds(60))
+        #expect(inner.now.offset == .seconds(60))
+        ended.signal()
+      }
+      await blocking.value
+    }
+  }
+
+  @Test func theOrderInWhichTwoChangesComeDoesNotMatter() {
+    let (first, second) = (Scheduler(origin: .here()), Scheduler(origin: .here()))
+    var scopes = BusyScopes()
+    #expect(!scopes.areAny)
+    scopes.note(first, 1)
+    scopes.note(second, -1)
+    #expect(scopes.areAny)
+    scopes.note(first, -1)
+    #expect(scopes.areAny)
+    scopes.note(second, 1)
+    #expect(!scopes.areAny)
+  }
+}
+
+/// Signals after more jobs than the other thread needs for a jump.
+private func signalAfterManyJobs(_ signal: AsyncStream<Void>.Continuation) async {
+  for _ in 0..<100 { await Task {}.value }
+  signal.yield()
+}
+
+/// Waits in a scope, but not longer than a second of its time. Returns how long it has waited.
+private func waitInScope(
+  for signals: AsyncStream<Void>, thenFinishing signal: AsyncStream<Void>.Continuation
+) async throws -> Duration {
+  try await withVirtualTime { time in
+    let limit = Task {
+      try await Task.sleep(for: .seconds(1))
+      signal.finish()
+    }
+    for await _ in signals { break }
+    limit.cancel()
+    return time.now.offset
+  }
+}
+
+extension DispatchSemaphore {
+  fileprivate func waitWithoutLimit() { wait() }
+}
