@@ -63,7 +63,8 @@ import Testing
     try await withVirtualTime { _ in
       let (signals, signal) = AsyncStream<Void>.makeStream()
       let other = Task { await signalAfterManyJobs(signal) }
-      #expect(try await waitInScope(for: signals, thenFinishing: signal) == .zero)
+      let waited = try await waitInScope(for: signals, thenFinishing: signal)
+      #expect(waited == .zero)
       await other.value
     }
   }
