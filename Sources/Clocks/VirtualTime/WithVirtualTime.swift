@@ -29,7 +29,8 @@ import ClocksSupport
 /// before tasks that it started have ended; those that still sleep are cancelled.
 ///
 /// Scopes nest. The inner scope has its own time. Until it ends, the time of the outer scope does not jump,
-/// but the outer scope's other tasks continue. Scopes in tests that run in parallel do not affect each other.
+/// but the outer scope's other tasks continue, and time in the inner scope does not jump before they have run. Scopes
+/// in tests that run in parallel do not affect each other.
 ///
 /// A scope is stuck if nothing can run, no sleep is pending, and the operation has not ended. If it is stuck
 /// for `stuckAfter`, or never becomes idle, that is a failure of the test at the caller's line. The operation
