@@ -137,7 +137,7 @@ extension SchedulerState {
   }
 
   /// Does nothing while the test is not idle: a new alarm is set when the test is idle again.
-  mutating func alarmRings(_ number: Int, _ others: ScopeState.Others) -> Action? {
+  mutating func alarmRings(_ number: Int, _ others: AutoAdvance.Others) -> Action? {
     guard let scope else { return nil }
     guard idleness.isIdle else {
       scope.pace.alarmIsMissed(number)

@@ -88,6 +88,38 @@ import Testing
     #expect(!scope.mayJump)
   }
 
+  /// A job of the scope may hold that thread until time has moved.
+  @Test func aThreadThatTheTestAroundAwaitsIsNotWaitedForForever() throws {
+    let scope = scope()
+    scope.pace.testAround = 1
+    #expect(!scope.mayJump)
+    var alarm = try #require(scope.setAlarm(isAwaited: true))
+    #expect(alarm == .init(number: 1, duration: .seconds(1)))
+    for _ in 0..<12 {
+      guard case .rest(let next?) = scope.alarmRings(alarm.number, .awaitThread) else {
+        Issue.record("it has lost its patience")
+        return
+      }
+      alarm = next
+    }
+    #expect(!scope.mayJump)
+    #expect(scope.alarmRings(alarm.number, .awaitThread) == nil)
+    #expect(scope.mayJump)
+  }
+
+  /// A job of that test may block its thread until time has moved in the scope.
+  @Test func theTestAroundIsWaitedForOnlyForASecond() throws {
+    let scope = scope()
+    scope.pace.testAround = 1
+    let alarm = try #require(scope.setAlarm(isAwaited: true))
+    #expect(scope.alarmRings(alarm.number, .areBusy) == nil)
+    #expect(scope.mayJump)
+    scope.pace.somethingHappens()
+    #expect(!scope.mayJump)
+    scope.pace.testAround = 0
+    #expect(scope.mayJump)
+  }
+
   @Test func aScopeThatWasHeldSinceIsNotStuck() throws {
     let scope = scope()
     let alarm = try #require(scope.setAlarm(isAwaited: true))

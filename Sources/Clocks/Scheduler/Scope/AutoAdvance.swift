@@ -13,6 +13,15 @@ struct AutoAdvance: ~Copyable {
     case held
   }
 
+  /// What happens outside the scope when its alarm rings.
+  enum Others {
+    case areIdle
+    /// Another test has something to run.
+    case areBusy
+    /// Another scheduler of the same test waits for a thread, and this scope may wait for that scheduler.
+    case awaitThread
+  }
+
   let autoAdvance: Bool
   private let jumpsAfter: Duration?
   /// Counts the operations under `holding`, which keep time from jumping.
@@ -67,6 +76,30 @@ struct AutoAdvance: ~Copyable {
     let since = alarm?.since ?? RealTime(in: .zero)
     alarm = (alarms, reason, patience, ServedTime.totalWithheld, since)
     return Action.Alarm(number: alarms, duration: duration)
+  }
+
+  /// The patience of a new alarm.
+  func patience(_ reason: Reason) -> Int {
+    switch reason {
+    case .stuck: 12
+    case .held: 2
+    case .pause: isTestAroundRunning ? 12 : 0
+    }
+  }
+
+  /// Returns the patience of the alarm that is set again because of the others; `nil` if the alarm takes effect now.
+  ///
+  /// A pause for the test around the scope ends although that test is busy, because one of its jobs may wait for the
+  /// scope. The thread that the test awaits may be held by a job of the scope, so that wait costs patience.
+  func patienceLeft(_ patience: Int, _ reason: Reason, _ others: Others) -> Int? {
+    if reason == .pause, isTestAroundRunning {
+      return others == .awaitThread && patience > 0 ? patience - 1 : nil
+    }
+    return switch others {
+    case .areIdle: nil
+    case .areBusy: patience > 0 ? patience - 1 : nil
+    case .awaitThread: patience
+    }
   }
 
   /// Notes that an alarm rang without effect, so that a new one is set.

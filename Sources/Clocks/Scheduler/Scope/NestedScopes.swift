@@ -25,6 +25,7 @@ struct NestingChange {
 }
 
 extension SchedulerState {
+  /// Returns what has changed since the last call; `nil` if nothing has.
   @inline(never)
   mutating func takeNestingChange() -> NestingChange? {
     let busy = Self.change(&nesting.isCountedAsBusy, to: isBusyScope)

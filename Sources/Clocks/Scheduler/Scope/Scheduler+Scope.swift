@@ -290,7 +290,7 @@ extension Scheduler {
   }
 
   func alarmRings(_ number: Int) {
-    let others: ScopeState.Others =
+    let others: AutoAdvance.Others =
       isThreadAwaitedInTest ? .awaitThread : Scheduler.isAnyBusy ? .areBusy : .areIdle
     perform(change { $0.alarmRings(number, others) })
   }

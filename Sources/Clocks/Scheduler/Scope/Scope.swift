@@ -181,8 +181,7 @@ final class ScopeState {
   func setAlarm(isAwaited: Bool) -> Action.Alarm? {
     mustSetAlarm = false
     guard let reason = alarmReason(isAwaited: isAwaited) else { return nil }
-    let patience = reason == .stuck ? 12 : reason == .held ? 2 : 0
-    return pace.setAlarm(reason, in: duration(of: reason), patience: patience)
+    return pace.setAlarm(reason, in: duration(of: reason), patience: pace.patience(reason))
   }
 
   /// Whether an idle, explored scope can never continue. Valid only when the scheduler has nothing else to do.
@@ -192,23 +191,13 @@ final class ScopeState {
       && (pace.pause == nil || virtualClock.sleeps.count == 0)
   }
 
-  /// What happens outside the scope when its alarm rings.
-  enum Others {
-    case areIdle
-    /// Another test has something to run.
-    case areBusy
-    /// Another scheduler of the same test waits for a thread, and this scope may wait for that scheduler.
-    case awaitThread
-  }
-
   /// Returns what follows from an alarm that rings while the scheduler is idle; `nil` for nothing.
-  func alarmRings(_ number: Int, _ others: Others) -> Action? {
+  func alarmRings(_ number: Int, _ others: AutoAdvance.Others) -> Action? {
     guard let alarm = pace.alarm, alarm.number == number else { return nil }
     let (reason, patience) = (alarm.reason, alarm.patience)
     let withheld = ServedTime.withheld(since: alarm.withheld)
     let limit = duration(of: reason)
-    if others == .awaitThread || (others == .areBusy && patience > 0) {
-      let left = others == .awaitThread ? patience : patience - 1
+    if let left = pace.patienceLeft(patience, reason, others) {
       return .rest(pace.setAlarm(reason, in: limit, patience: left))
     }
     if reason != .pause || pace.isTestAroundRunning, withheld > limit / 100 {
