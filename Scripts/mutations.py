@@ -199,7 +199,7 @@ guarantee(
 guarantee(
     "A scope that makes no progress is reported after its limit, not before",
     "SchedulerStateTests|ScopeStateTests|AlarmClockTests|HangTests",
-    ("AutoAdvance.patience", "case .stuck: 12", "case .stuck: 0"),
+    ("ScopeState.setAlarm", "reason == .stuck ? 12", "reason == .stuck ? 0"),
     ("ScopeState.ran", "runningTime += duration", "runningTime = duration"),
     ("AlarmClock.timerCame", "guard timer == instant else { return (nil, nil) }", ""),
 )

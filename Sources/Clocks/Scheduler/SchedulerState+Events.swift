@@ -143,6 +143,8 @@ extension SchedulerState {
       scope.pace.alarmIsMissed(number)
       return nil
     }
+    var others = others
+    others.mayAwaitScope = idleness.isMainTaken || !scope.pausedTasks.isEmpty
     return scope.alarmRings(number, others)
   }
 

@@ -67,11 +67,12 @@ import Testing
     scope.body.begin(UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle)
     let alarm = try #require(scope.setAlarm(isAwaited: false))
     usleep(20_000)
-    guard case .rest(let next?) = scope.alarmRings(alarm.number, .areBusy) else {
+    guard case .rest(let next?) = scope.alarmRings(alarm.number, AutoAdvance.Others(areBusy: true))
+    else {
       Issue.record("the alarm is not set again")
       return
     }
-    _ = scope.alarmRings(next.number, .areIdle)
+    _ = scope.alarmRings(next.number, AutoAdvance.Others())
     guard case .stuck(let period, _) = scope.body.problem else {
       Issue.record("the scope is not stuck")
       return

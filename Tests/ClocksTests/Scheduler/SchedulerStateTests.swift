@@ -352,11 +352,11 @@ import Testing
     sleep(on: scope.virtualClock, until: .seconds(5))
     #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: true)
-    _ = state.alarmRings(1, .areIdle)
+    _ = state.alarmRings(1, AutoAdvance.Others())
     #expect(state.steps() == ["run 1", "rest, alarm 2 in 1.0 seconds"])
-    _ = state.alarmRings(1, .areIdle)
+    _ = state.alarmRings(1, AutoAdvance.Others())
     #expect(state.claimThread() == nil)
-    _ = state.alarmRings(2, .areIdle)
+    _ = state.alarmRings(2, AutoAdvance.Others())
     #expect(state.claimThread() == .pool)
     #expect(state.steps() == ["wake", "rest, alarm 3 in 5.0 seconds"])
   }
@@ -368,17 +368,18 @@ import Testing
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
     var number = 1
     for _ in 1...12 {
-      guard case .rest(let alarm?) = state.alarmRings(number, .areBusy) else {
+      guard case .rest(let alarm?) = state.alarmRings(number, AutoAdvance.Others(areBusy: true))
+      else {
         Issue.record("it has lost its patience")
         return
       }
       number = alarm.number
     }
-    _ = state.alarmRings(number, .areBusy)
+    _ = state.alarmRings(number, AutoAdvance.Others(areBusy: true))
     #expect(state.claimThread() == .pool)
     #expect(state.step() == "cancel 1")
     #expect(state.step() == "rest, alarm 14 in 5.0 seconds")
-    guard case .report = state.alarmRings(14, .areIdle) else {
+    guard case .report = state.alarmRings(14, AutoAdvance.Others()) else {
       Issue.record("it is not reported that the body is not over")
       return
     }
@@ -420,11 +421,11 @@ import Testing
     state.beginBody()
     #expect(state.step() == "rest, alarm 1 in 5.0 seconds")
     state.idleness.externallyStartedJobsBegan()
-    _ = state.alarmRings(1, .areIdle)
+    _ = state.alarmRings(1, AutoAdvance.Others())
     #expect(state.scope?.body.toCancel.count == 0)
     state.externallyStartedJobEnded()
     #expect(state.step() == "rest, alarm 2 in 5.0 seconds")
-    _ = state.alarmRings(2, .areIdle)
+    _ = state.alarmRings(2, AutoAdvance.Others())
     #expect(state.scope?.body.toCancel.count == 1)
   }
 
@@ -441,11 +442,11 @@ import Testing
     #expect(state.scope?.mustSetAlarm == false)
     // An alarm that rings between two pauses is lost, so the next pause sets another one.
     state.idleness.externallyStartedJobsBegan()
-    _ = state.alarmRings(1, .areIdle)
+    _ = state.alarmRings(1, AutoAdvance.Others())
     state.externallyStartedJobEnded(isProgress: false)
     #expect(state.scope?.mustSetAlarm == true)
     #expect(state.step() == "rest, alarm 2 in 5.0 seconds")
-    _ = state.alarmRings(2, .areIdle)
+    _ = state.alarmRings(2, AutoAdvance.Others())
     #expect(state.scope?.body.toCancel.count == 1)
   }
 
@@ -464,7 +465,7 @@ import Testing
     state.idleness.externallyStartedJobsBegan()
     state.externallyStartedJobEnded(isProgress: false)
     #expect(state.claimThread() == nil)
-    _ = state.alarmRings(2, .areIdle)
+    _ = state.alarmRings(2, AutoAdvance.Others())
     #expect(state.step() == "wake")
     #expect(scope.virtualClock.now == .seconds(3))
   }
@@ -514,7 +515,7 @@ import Testing
     sleep(on: scope.virtualClock, until: .seconds(5))
     #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
     _ = scope.virtualClock.removeAllSleeps()
-    _ = state.alarmRings(1, .areIdle)
+    _ = state.alarmRings(1, AutoAdvance.Others())
     #expect(state.claimThread() == .pool)
     #expect(state.step() == "rest, alarm 2 in 5.0 seconds")
   }
@@ -525,7 +526,7 @@ import Testing
     state.beginBody()
     for second in 5...6 { sleep(on: scope.virtualClock, until: .seconds(second)) }
     #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
-    _ = state.alarmRings(1, .areIdle)
+    _ = state.alarmRings(1, AutoAdvance.Others())
     #expect(state.steps() == ["wake", "rest, alarm 2 in 1.0 seconds"])
     #expect(scope.virtualClock.now == .seconds(5))
   }
@@ -536,7 +537,7 @@ import Testing
     state.beginBody()
     state.append(observer(scope.virtualClock, after: .zero, isPaced: true))
     #expect(state.step() == "rest, alarm 1 in 1.0 seconds")
-    _ = state.alarmRings(1, .areIdle)
+    _ = state.alarmRings(1, AutoAdvance.Others())
     #expect(state.step() == "finish another's")
     #expect(scope.virtualClock.now == .seconds(9))
   }

@@ -55,7 +55,9 @@ import Testing
     let scope = scope(Self.options, holds: holds, unlimitedHolds: holds)
     var alarm = try #require(scope.setAlarm(isAwaited: holds > 0))
     for _ in 0..<patience {
-      guard case .rest(let next?) = scope.alarmRings(alarm.number, .areBusy) else {
+      guard
+        case .rest(let next?) = scope.alarmRings(alarm.number, AutoAdvance.Others(areBusy: true))
+      else {
         Issue.record("it has lost its patience")
         return
       }
@@ -63,11 +65,11 @@ import Testing
       alarm = next
     }
     #expect(scope.body.problem == nil)
-    _ = scope.alarmRings(alarm.number, .areBusy)
+    _ = scope.alarmRings(alarm.number, AutoAdvance.Others(areBusy: true))
     #expect(scope.body.problem != nil)
     #expect(scope.body.toCancel.count == 1)
     // It has rung.
-    #expect(scope.alarmRings(alarm.number, .areBusy) == nil)
+    #expect(scope.alarmRings(alarm.number, AutoAdvance.Others(areBusy: true)) == nil)
     #expect(scope.body.toCancel.count == 1)
   }
 
@@ -77,7 +79,10 @@ import Testing
     let scope = scope(Self.options, holds: holds, unlimitedHolds: holds)
     var alarm = try #require(scope.setAlarm(isAwaited: isAwaited))
     for _ in 0..<100 {
-      guard case .rest(let next?) = scope.alarmRings(alarm.number, .awaitThread) else {
+      guard
+        case .rest(let next?) = scope.alarmRings(
+          alarm.number, AutoAdvance.Others(awaitThread: true))
+      else {
         Issue.record("it has not waited for the thread")
         return
       }
@@ -88,36 +93,41 @@ import Testing
     #expect(!scope.mayJump)
   }
 
-  /// A job of the scope may hold that thread until time has moved.
-  @Test func aThreadThatTheTestAroundAwaitsIsNotWaitedForForever() throws {
+  /// Unless a job of the scope may hold that thread, or a job of that test blocks its thread until time has moved.
+  @Test func theTestAroundIsWaitedForWhileItContinues() throws {
     let scope = scope()
     scope.pace.testAround = 1
     #expect(!scope.mayJump)
     var alarm = try #require(scope.setAlarm(isAwaited: true))
     #expect(alarm == .init(number: 1, duration: .seconds(1)))
-    for _ in 0..<12 {
-      guard case .rest(let next?) = scope.alarmRings(alarm.number, .awaitThread) else {
-        Issue.record("it has lost its patience")
+    for others in [
+      AutoAdvance.Others(awaitThread: true),
+      AutoAdvance.Others(awaitThread: true, mayAwaitScope: true, haveContinuedAround: true),
+      AutoAdvance.Others(areBusy: true, haveContinuedAround: true),
+    ] {
+      guard case .rest(let next?) = scope.alarmRings(alarm.number, others) else {
+        Issue.record("it has not waited for the test around it")
         return
       }
       alarm = next
     }
     #expect(!scope.mayJump)
-    #expect(scope.alarmRings(alarm.number, .awaitThread) == nil)
+    scope.pace.testAround = 0
     #expect(scope.mayJump)
   }
 
-  /// A job of that test may block its thread until time has moved in the scope.
-  @Test func theTestAroundIsWaitedForOnlyForASecond() throws {
+  @Test(arguments: [
+    AutoAdvance.Others(), AutoAdvance.Others(areBusy: true),
+    AutoAdvance.Others(awaitThread: true, mayAwaitScope: true),
+  ])
+  func theTestAroundIsNotWaitedForForever(others: AutoAdvance.Others) throws {
     let scope = scope()
     scope.pace.testAround = 1
     let alarm = try #require(scope.setAlarm(isAwaited: true))
-    #expect(scope.alarmRings(alarm.number, .areBusy) == nil)
+    #expect(scope.alarmRings(alarm.number, others) == nil)
     #expect(scope.mayJump)
     scope.pace.somethingHappens()
     #expect(!scope.mayJump)
-    scope.pace.testAround = 0
-    #expect(scope.mayJump)
   }
 
   @Test func aScopeThatWasHeldSinceIsNotStuck() throws {
@@ -125,7 +135,7 @@ import Testing
     let alarm = try #require(scope.setAlarm(isAwaited: true))
     scope.pace.holds = 1
     scope.pace.unlimitedHolds = 1
-    _ = scope.alarmRings(alarm.number, .areIdle)
+    _ = scope.alarmRings(alarm.number, AutoAdvance.Others())
     #expect(scope.body.problem == nil)
     #expect(scope.pace.alarm == nil)
     // The `holding` may never end.
@@ -141,7 +151,7 @@ import Testing
     _ = scope.body.beginDump(at: .zero)
     #expect(scope.body.isToBeCancelledForTime == false)
     let alarm = try #require(scope.setAlarm(isAwaited: false))
-    #expect(scope.alarmRings(alarm.number, .areIdle) == nil)
+    #expect(scope.alarmRings(alarm.number, AutoAdvance.Others()) == nil)
     #expect(scope.body.isReported == false)
     #expect(scope.mustSetAlarm)
   }
@@ -149,7 +159,7 @@ import Testing
   @Test func aStuckBodyIsCancelledByTheScheduler() throws {
     let scope = scope()
     let alarm = try #require(scope.setAlarm(isAwaited: false))
-    _ = scope.alarmRings(alarm.number, .areIdle)
+    _ = scope.alarmRings(alarm.number, AutoAdvance.Others())
     #expect(scope.body.problem != nil)
     #expect(scope.body.isToBeCancelledForTime == false)
   }
@@ -160,7 +170,7 @@ import Testing
     let alarm = try #require(scope.setAlarm(isAwaited: true))
     scope.pace.holds = 0
     scope.pace.unlimitedHolds = 0
-    _ = scope.alarmRings(alarm.number, .areIdle)
+    _ = scope.alarmRings(alarm.number, AutoAdvance.Others())
     #expect(scope.body.problem == nil)
     #expect(scope.pace.alarm == nil)
     #expect(scope.mustSetAlarm)
@@ -201,12 +211,12 @@ import Testing
     let scope = scope(Self.options)
     let pause = try #require(scope.setAlarm(isAwaited: true))
     scope.pace.somethingHappens()
-    _ = scope.alarmRings(pause.number, .areIdle)
+    _ = scope.alarmRings(pause.number, AutoAdvance.Others())
     #expect(!scope.mayJump)
     let next = try #require(scope.setAlarm(isAwaited: true))
-    _ = scope.alarmRings(pause.number, .areIdle)
+    _ = scope.alarmRings(pause.number, AutoAdvance.Others())
     #expect(!scope.mayJump)
-    _ = scope.alarmRings(next.number, .areIdle)
+    _ = scope.alarmRings(next.number, AutoAdvance.Others())
     #expect(scope.mayJump)
     scope.pace.somethingHappens()
     #expect(!scope.mayJump)

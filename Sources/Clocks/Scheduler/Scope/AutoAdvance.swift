@@ -14,12 +14,15 @@ struct AutoAdvance: ~Copyable {
   }
 
   /// What happens outside the scope when its alarm rings.
-  enum Others {
-    case areIdle
-    /// Another test has something to run.
-    case areBusy
-    /// Another scheduler of the same test waits for a thread, and this scope may wait for that scheduler.
-    case awaitThread
+  struct Others {
+    /// Whether another test has something to run.
+    var areBusy = false
+    /// Whether another scheduler of the same test waits for a thread. This scope may wait for that scheduler.
+    var awaitThread = false
+    /// Whether a job of this scope holds a thread, so that the others may wait for it.
+    var mayAwaitScope = false
+    /// Whether a job of the tests around the scope has begun or ended since an alarm last rang.
+    var haveContinuedAround = false
   }
 
   let autoAdvance: Bool
@@ -33,6 +36,8 @@ struct AutoAdvance: ~Copyable {
   /// Thread A may note that it can, and thread B that it cannot any more. If thread B comes first, this is -1 until
   /// thread A comes.
   var testAround = 0
+  /// The progress of the tests around the scope when an alarm last rang.
+  private var progressAround: UInt64 = 0
   /// Whether nothing has happened since the alarm for a pause rang.
   var pauseIsOver = false
   /// The purpose of the alarm that was set last; `nil` if something has happened since.
@@ -78,28 +83,22 @@ struct AutoAdvance: ~Copyable {
     return Action.Alarm(number: alarms, duration: duration)
   }
 
-  /// The patience of a new alarm.
-  func patience(_ reason: Reason) -> Int {
-    switch reason {
-    case .stuck: 12
-    case .held: 2
-    case .pause: isTestAroundRunning ? 12 : 0
-    }
-  }
-
   /// Returns the patience of the alarm that is set again because of the others; `nil` if the alarm takes effect now.
   ///
-  /// A pause for the test around the scope ends although that test is busy, because one of its jobs may wait for the
-  /// scope. The thread that the test awaits may be held by a job of the scope, so that wait costs patience.
+  /// A pause for the test around the scope ends although that test is busy, because one of its jobs may block its thread
+  /// until time moves in the scope. It also ends if a job of the scope may hold the thread that the test awaits.
   func patienceLeft(_ patience: Int, _ reason: Reason, _ others: Others) -> Int? {
     if reason == .pause, isTestAroundRunning {
-      return others == .awaitThread && patience > 0 ? patience - 1 : nil
+      return others.haveContinuedAround || (others.awaitThread && !others.mayAwaitScope) ? 0 : nil
     }
-    return switch others {
-    case .areIdle: nil
-    case .areBusy: patience > 0 ? patience - 1 : nil
-    case .awaitThread: patience
-    }
+    if others.awaitThread { return patience }
+    return others.areBusy && patience > 0 ? patience - 1 : nil
+  }
+
+  /// Notes the progress of the tests around the scope. Returns whether it has changed.
+  mutating func takeProgress(_ progress: UInt64) -> Bool {
+    defer { progressAround = progress }
+    return progress != progressAround
   }
 
   /// Notes that an alarm rang without effect, so that a new one is set.

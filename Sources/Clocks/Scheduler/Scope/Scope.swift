@@ -181,7 +181,8 @@ final class ScopeState {
   func setAlarm(isAwaited: Bool) -> Action.Alarm? {
     mustSetAlarm = false
     guard let reason = alarmReason(isAwaited: isAwaited) else { return nil }
-    return pace.setAlarm(reason, in: duration(of: reason), patience: pace.patience(reason))
+    let patience = reason == .stuck ? 12 : reason == .held ? 2 : 0
+    return pace.setAlarm(reason, in: duration(of: reason), patience: patience)
   }
 
   /// Whether an idle, explored scope can never continue. Valid only when the scheduler has nothing else to do.
