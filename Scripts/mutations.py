@@ -200,8 +200,18 @@ guarantee(
     "A scope that makes no progress is reported after its limit, not before",
     "SchedulerStateTests|ScopeStateTests|AlarmClockTests|HangTests",
     ("ScopeState.setAlarm", "reason == .stuck ? 12", "reason == .stuck ? 0"),
-    ("ScopeState.ran", "runningTime += duration", "runningTime = duration"),
+    ("ScopeState.isTooLong", "runningTime += duration", "runningTime = duration"),
     ("AlarmClock.timerCame", "guard timer == instant else { return (nil, nil) }", ""),
+)
+guarantee(
+    "A test that runs without end is reported after its limit, and abandoned",
+    "RunningTimeTests|EndlessWorkTests",
+    ("SchedulerState.hasRun", "case .requested: isChanged", "case .requested: true"),
+    ("SchedulerState.hasRun", "case .none: isChanged && isWorkAwaited", "case .none: false"),
+    ("SchedulerState.isWorkAwaited", " && scope.pace.unlimitedHolds == 0", ""),
+    ("MachineLoad.Interval.runningTime", "let share = min(", "let share = max("),
+    ("Watchdog.noteRunningTime", "_ = scheduler.change { $0.abandon() }", ""),
+    ("SchedulerState.isExternalWorkLeft", "&& isAnyWorkOutstanding", "&& false"),
 )
 guarantee(
     "The watchdog reports a blocked thread or a test at a standstill once, and ends the wait",

@@ -19,6 +19,22 @@ enum Stuck {
     return true
   }
 
+  /// How the last lines of the process begin that was ended.
+  static let end = "error: The process ends with exit code 1, because only"
+
+  /// Runs examples in a child process.
+  static func run(
+    _ tests: String, library: String = "swift-testing", blockedAfter: String = "0.5",
+    alarm: Int = 100, keepsProcess: Bool = false
+  ) async throws -> ChildProcess {
+    try await ChildProcess.runTests(
+      tests, library: library,
+      environment: [
+        "CLOCKS_BLOCKED_AFTER": blockedAfter, variable: "\(alarm)",
+        "CLOCKS_KEEP_PROCESS": keepsProcess ? "1" : "0",
+      ])
+  }
+
   static func losesContinuation() async {
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
   }
@@ -419,20 +435,6 @@ final class StuckSetUpXCTests: XCTestCase {
 
 /// A test that does not continue is reported. Then it is abandoned, or the process ends.
 @Suite struct StuckTestsTests {
-  private static let end = "error: The process ends with exit code 1, because only"
-
-  private func run(
-    _ tests: String, library: String = "swift-testing", blockedAfter: String = "0.5",
-    alarm: Int = 100, keepsProcess: Bool = false
-  ) async throws -> ChildProcess {
-    try await ChildProcess.runTests(
-      tests, library: library,
-      environment: [
-        "CLOCKS_BLOCKED_AFTER": blockedAfter, Stuck.variable: "\(alarm)",
-        "CLOCKS_KEEP_PROCESS": keepsProcess ? "1" : "0",
-      ])
-  }
-
   @Test(arguments: [
     ("losesContinuation", "awaits a continuation"), ("waitsInACircle", "A circle: task #"),
     ("yields", "gave up at"), ("blocks", "Stuck.blocks()"), ("spins", "has held its thread"),
@@ -444,14 +446,14 @@ final class StuckSetUpXCTests: XCTestCase {
   ])
   func aTestWithTheTraitIsAbandonedAndTheNextOneRuns(_ test: String, report: String) async throws {
     let next = test == "blocksForAWhile" ? "comesLater" : "comesAfter"
-    let child = try await run("StuckTraitExamples.*/(\(test)|\(next))\\(")
+    let child = try await Stuck.run("StuckTraitExamples.*/(\(test)|\(next))\\(")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(child.issues.count == 1, "\(output)")
     #expect(output.contains(report), "\(output)")
     #expect(output.contains("Test \(test)() failed after"), "\(output)")
     #expect(output.contains("Test \(next)() passed after"), "\(output)")
-    #expect(!output.contains(Self.end), "\(output)")
+    #expect(!output.contains(Stuck.end), "\(output)")
   }
 
   @Test(arguments: [
@@ -465,17 +467,17 @@ final class StuckSetUpXCTests: XCTestCase {
     ("losesContinuationInHolding", "a wake-up that was lost"),
   ])
   func theProcessEndsWhenOnlyAStuckTestIsLeft(_ test: String, report: String) async throws {
-    let child = try await run("StuckExamples.*/\(test)\\(")
+    let child = try await Stuck.run("StuckExamples.*/\(test)\\(")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(child.issues.count == 1, "\(output)")
     #expect(output.contains(report), "\(output)")
-    #expect(output.contains("\(Self.end) 1 stuck test is left."), "\(output)")
+    #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
     #expect(output.contains("made at ClocksTestKitTests/StuckTestsTests.swift:"), "\(output)")
   }
 
   @Test func theProcessDoesNotEndBeforeASlowTest() async throws {
-    let child = try await run(
+    let child = try await Stuck.run(
       """
       StuckExamples.*/(slowInRealTime|slowWithAClock|slowOnAQueueWithAClock|waitsForAProcess|slowInHolding|blocks)\\(
       """)
@@ -487,7 +489,7 @@ final class StuckSetUpXCTests: XCTestCase {
       "slowInHolding",
     ] {
       let passed = try #require(lines.firstIndex { $0.contains("Test \(test)() passed after") })
-      let end = try #require(lines.firstIndex { $0.contains(Self.end) })
+      let end = try #require(lines.firstIndex { $0.contains(Stuck.end) })
       #expect(passed < end, "\(output)")
     }
   }
@@ -497,24 +499,24 @@ final class StuckSetUpXCTests: XCTestCase {
     "waitsForAnOlderTimer",
   ])
   func workThatIsOlderThanTheClockIsAwaited(_ test: String) async throws {
-    let child = try await run("StuckExamples.*/\(test)\\(")
+    let child = try await Stuck.run("StuckExamples.*/\(test)\\(")
     #expect(child.exitCode == 0, "\(child)")
   }
 
   @Test func aVariableKeepsTheProcess() async throws {
-    let child = try await run("StuckExamples.*/blocks\\(", alarm: 20, keepsProcess: true)
+    let child = try await Stuck.run("StuckExamples.*/blocks\\(", alarm: 20, keepsProcess: true)
     #expect(child.exitCode == SIGALRM, "\(child)")
     #expect(child.issues.count == 1, "\(child)")
-    #expect(!child.standardOutput.contains(Self.end), "\(child)")
+    #expect(!child.standardOutput.contains(Stuck.end), "\(child)")
   }
 
   @Test(arguments: ["testLosesContinuation", "testBlocks", "testForgetsTheClockOfTheTestCase"])
   func theProcessEndsWhenATestOfXCTestIsStuck(_ test: String) async throws {
-    let child = try await run("ClocksTestKitTests.StuckXCTests/\(test)", library: "xctest")
+    let child = try await Stuck.run("ClocksTestKitTests.StuckXCTests/\(test)", library: "xctest")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(output.contains("error: StuckXCTests.\(test) : failed"), "\(output)")
-    #expect(output.contains("\(Self.end) 1 stuck test is left."), "\(output)")
+    #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
   }
 
   @Test(arguments: [
@@ -524,7 +526,8 @@ final class StuckSetUpXCTests: XCTestCase {
     ("testLosesContinuationAfterASleep", "a wake-up that was lost"),
   ])
   func aTestThatUsesAClockOfItsSetUpIsReported(_ test: String, report: String) async throws {
-    let child = try await run("ClocksTestKitTests.StuckSetUpXCTests/\(test)", library: "xctest")
+    let child = try await Stuck.run(
+      "ClocksTestKitTests.StuckSetUpXCTests/\(test)", library: "xctest")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(output.contains("error: StuckSetUpXCTests.\(test) : failed"), "\(output)")
@@ -536,7 +539,7 @@ final class StuckSetUpXCTests: XCTestCase {
       "testOnceMore1ForgetsALocalClock", "testOnceMore2ForgetsTheProperty",
       "testOnceMore3LosesContinuation",
     ]
-    let child = try await run(
+    let child = try await Stuck.run(
       tests.map { "ClocksTestKitTests.StuckSetUpXCTests/\($0)" }.joined(separator: ","),
       library: "xctest")
     let output = child.standardOutput
@@ -551,7 +554,7 @@ final class StuckSetUpXCTests: XCTestCase {
     ["test4IsSlowInATask"],
   ])
   func aSlowTestOfXCTestIsWaitedFor(_ tests: [String]) async throws {
-    let child = try await run(
+    let child = try await Stuck.run(
       tests.map { "ClocksTestKitTests.StuckXCTests/\($0)" }.joined(separator: ","),
       library: "xctest")
     #expect(child.exitCode == 0, "\(child)")
@@ -559,7 +562,7 @@ final class StuckSetUpXCTests: XCTestCase {
 
   @Test(arguments: ["pollsInAllOrders", "yieldsInAllOrders", "pollsInOneOrder"])
   func anExploredLoopIsReportedAfterManySteps(_ test: String) async throws {
-    let child = try await run("StuckScheduleExamples.*/\(test)\\(", blockedAfter: "60")
+    let child = try await Stuck.run("StuckScheduleExamples.*/\(test)\\(", blockedAfter: "60")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(output.contains("steps have run in this order"), "\(output)")

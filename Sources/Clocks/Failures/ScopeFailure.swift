@@ -135,6 +135,8 @@ enum Runaway: Sendable {
   case wakes(Int)
   /// The number of steps of an explored run, and the largest number in earlier runs; `nil` if none has ended.
   case steps(Int, most: Int?)
+  /// Work outside the scheduler goes on although the body of the scope has returned.
+  case endlessWork
 
   /// Said of a loop that waits for an instant without sleeping.
   static let loopWithoutSleep = """
@@ -162,6 +164,7 @@ enum Runaway: Sendable {
       loop that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual \
       time: end it, or wait for less.
       """
+    case .endlessWork: "work on queues or executors goes on and on."
     }
   }
 }
@@ -183,6 +186,15 @@ enum LeftoverFailure {
     #\(task) still runs: it yields in an endless loop.
     Await the task or cancel it before the operation returns.
     """
+  }
+
+  static func endlessWork(_ work: Absence) -> String {
+    let names = work.tasks.map { "task #\($0)" } + Set(work.queues).sorted().map { "\"\($0)\"" }
+    return """
+      withVirtualTime expects that no work is left when its operation returns, but work still goes on: \
+      \(names.joined(separator: ", ")).
+      End the work before the operation returns. From now on the test does not wait for it.
+      """
   }
 
   static func ignoresCancellation(_ task: UInt64) -> String {

@@ -54,6 +54,11 @@ struct DispatchedBlocks {
     didSet { if areLeftOut != oldValue { countAgain() } }
   }
 
+  /// Whether a block for which the test no longer waits holds the main thread. O(blocks).
+  var isMainAbandoned: Bool {
+    blocks.values.contains { $0.isAbandoned && $0.queue.isMain && $0.thread != nil }
+  }
+
   mutating func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
     var stops = stops[queue] ?? Stops()
     if stops.areAny { stoppedQueues -= 1 }

@@ -12,6 +12,7 @@ struct SchedulerState: ~Copyable {
   var idleWaiters = IdleWaiters()
   var runaway = RunawayGuard()
   var activity = ProgressTracker()
+  var runningTime = RunningTime()
   var testLifetime = TestLifetime()
   /// The virtual clocks of the test, apart from that of a scope.
   var clocks = ClockRegistry()
@@ -22,10 +23,10 @@ struct SchedulerState: ~Copyable {
   var nesting = Nesting()
   /// Whether a reported job held its thread when the scope was abandoned.
   var heldThreadWhenAbandoned = false
-  /// Whether a failure was recorded because the test does not continue.
-  var isReported = false
-  /// The value of `XCTestFailures.newestTaskAtStart` when `isReported` was set; `nil` if no XCTest test was known.
-  var xcTestOfReport: UInt64?
+  /// Since when a failure is recorded because the test does not continue; `nil` if none is.
+  ///
+  /// `xcTest` is the value of `XCTestFailures.newestTaskAtStart` at that time; `nil` if no XCTest test was known.
+  var reported: (xcTest: UInt64?, since: ServedTime)?
   var forgottenAdvances = ForgottenAdvances()
   /// Where an XCTest test last made or used a clock, and in which test.
   var latestUse: (place: CallSite, xcTest: UInt64)?

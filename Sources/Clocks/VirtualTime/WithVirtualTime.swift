@@ -57,8 +57,8 @@ import ClocksSupport
 ///   - stuckAfter: The real time after which a scope in which nothing can run is stuck; by default five
 ///     seconds.
 ///   - freezesDate: Whether `Date()` reads virtual time where the clocks do.
-///   - runningLimit: The real time for which the scope's tasks may run; a minute by default. Time in which nothing of
-///     the scope runs does not count. Beyond the limit, a failure is recorded and the operation is cancelled. If the
+///   - runningLimit: The real time for which the scope's tasks and blocks may run; a minute by default. Time in which
+///     nothing of the scope runs does not count, and scopes that run side by side share the time. Beyond the limit, a failure is recorded and the operation is cancelled. If the
 ///     test continues to run for `stuckAfter`, all of its tasks are cancelled.
 ///   - fileID: The file in which a failure is recorded, as `#fileID`.
 ///   - filePath: The file in which a failure is recorded, as `#filePath`.
@@ -239,14 +239,16 @@ extension VirtualTime {
     // From here on, time does not jump any more.
     let problem = scheduler.change { $0.scope?.body.end() }?.problem
     await scheduler.waitForReport()
-    await endLeftovers()
+    await endLeftovers(hasProblem: problem != nil)
     scheduler.closeScope()
     scheduler.endRecording()
     if let problem { scheduler.report.record(scheduler.describe(problem)) }
   }
 
   /// Cancels tasks that still sleep or run without end, and those that they start, until none is left.
-  private nonisolated(nonsending) func endLeftovers() async {
+  ///
+  /// - Parameter hasProblem: Whether a failure follows that also explains why work goes on.
+  private nonisolated(nonsending) func endLeftovers(hasProblem: Bool) async {
     if scheduler.scope?.options.isUnedited == true {
       scheduler.runEndedSleeps()
       scheduler.handBackDelayedWork()
@@ -257,8 +259,12 @@ extension VirtualTime {
     scheduler.change { $0.runaway.limits.jobs = min($0.runaway.limits.jobs, 100_000) }
     var (cancelled, stopped): (Set<UInt64>, Set<UInt64>) = ([], [])
     var haveEndedSleepsRun = false
-    for round in 0...100 {
-      if let neverIdles = await scheduler.settle().culprit {
+    for round in 0...101 {
+      let wait = await scheduler.settle()
+      if case .endlessWork = wait.runaway, let absence = abandonWork() {
+        return hasProblem ? () : record(LeftoverFailure.endlessWork(absence))
+      }
+      if let neverIdles = wait.culprit {
         if mustReport {
           mustReport = false
           record(LeftoverFailure.neverIdles(neverIdles.id, now: "\(now)"))
@@ -275,18 +281,28 @@ extension VirtualTime {
       if !haveEndedSleepsRun {
         haveEndedSleepsRun = true
         scheduler.runEndedSleeps()
-        await scheduler.settle()
+        continue
       }
       scheduler.handBackDelayedWork()
       let pending = scheduler.pendingLines
       guard !pending.isEmpty else { return }
-      guard round < 100 else { return record(LeftoverFailure.endless(pending: pending)) }
+      guard round <= 100 else { return record(LeftoverFailure.endless(pending: pending)) }
       if mustReport {
         mustReport = false
         record(LeftoverFailure.asleep(now: "\(now)", pending: pending))
       }
       scheduler.cancelSleepingTasks()
     }
+  }
+
+  /// Stops waiting for external work. Returns what was outstanding; `nil` if nothing was.
+  private func abandonWork() -> Absence? {
+    let found = scheduler.change { state in
+      let found = state.idleness.abandonExternalWork()
+      if found.absence != nil { state.idleness.absenceWasReported() }
+      return found
+    }
+    return found.absence
   }
 
   private func record(_ failure: String) {

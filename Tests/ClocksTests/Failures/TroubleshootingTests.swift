@@ -110,6 +110,14 @@ import Testing
       child(
         "StuckExamples/losesContinuationWithAClock\\(",
         ["CLOCKS_TESTS_STUCK": "100", "CLOCKS_BLOCKED_AFTER": "0.3"]),
+    "The test has run for more than 60.0 seconds of real time, twice CLOCKS_BLOCKED_AFTER, and is not over …":
+      child(
+        "EndlessWorkExamples/settles\\(",
+        ["CLOCKS_TESTS_STUCK": "100", "CLOCKS_BLOCKED_AFTER": "0.3"]),
+    "withVirtualTime expects that no work is left when its operation returns, but work still goes on: …":
+      child(
+        "EndlessWorkExamples/leavesBlocksWithoutEnd\\(",
+        ["CLOCKS_TESTS_STUCK": "100", "CLOCKS_BLOCKED_AFTER": "0.3"]),
     "The process ends with exit code 1, because only … stuck … left": child(
       "StuckExamples/losesContinuation\\(",
       ["CLOCKS_TESTS_STUCK": "100", "CLOCKS_BLOCKED_AFTER": "0.3"]),

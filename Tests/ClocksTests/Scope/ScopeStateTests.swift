@@ -252,17 +252,6 @@ import Testing
     #expect(scope.ran(for: .seconds(60)) == nil)
   }
 
-  @Test func aScopeThatWaitsForAThreadRunsOnlyIfItMakesProgress() {
-    let scope = scope()
-    #expect(!scope.isRunning(on: .requested(on: .pool), progress: 0))
-    #expect(scope.isRunning(on: .requested(on: .pool), progress: 1))
-    #expect(!scope.isRunning(on: .requested(on: .pool), progress: 1))
-    #expect(scope.isRunning(on: .acting, progress: 1))
-    #expect(!scope.isRunning(on: .none, progress: 2))
-    #expect(!scope.isRunning(on: .requested(on: .pool), progress: 2))
-    #expect(scope.isRunning(on: .requested(on: .pool), progress: 3))
-  }
-
   @Test func theFirstProblemIsReportedAndOnce() {
     let scope = scope()
     #expect(scope.body.abort(.runaway(.jobs(1, task: 0))) == nil)

@@ -60,6 +60,13 @@ struct MachineLoad {
       let served = Double(min(real, planned)) * share
       return real - min(real, max(real / 16, UInt64(served)))
     }
+
+    /// The part of the served time for which each of `tests` tests has run, if they shared the processors equally.
+    func runningTime(ofEachOf tests: Int) -> Duration {
+      let processors = max(1, Double(run) / Double(max(1, real)))
+      let share = min(1, processors / Double(max(1, tests)))
+      return .nanoseconds(Int64(Double(real - withheld) * share))
+    }
   }
 
   private var since = RealTime(in: .zero)

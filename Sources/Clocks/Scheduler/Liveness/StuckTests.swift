@@ -12,9 +12,19 @@ enum StuckTests {
   /// The situation when only stuck tests were left. Used by the watchdog's timer only.
   nonisolated(unsafe) private static var found: (situation: Situation, since: ServedTime)?
 
-  static func check(_ schedulers: [Scheduler], after limit: Duration) {
-    let stuck = schedulers.filter(\.isStuck)
-    guard !stuck.isEmpty, let situation = situation(stuck, among: schedulers) else {
+  /// The tests whose reported work holds the main thread, even if they are over and have no clock any more. Used by the
+  /// watchdog's timer only.
+  nonisolated(unsafe) private static var holdersOfMain: [Scheduler] = []
+
+  static func check(_ registered: [Scheduler], after limit: Duration) {
+    let others = holdersOfMain.filter { holder in !registered.contains { $0 === holder } }
+    let schedulers = registered + others
+    holdersOfMain = schedulers.filter(\.holdsMain)
+    let reported = schedulers.filter(\.isStuck)
+    // A test waits for the scopes within it.
+    let around = reported.flatMap { Array(sequence(first: $0) { $0.parent }) }
+    let stuck = schedulers.filter { test in around.contains { $0 === test } }
+    guard !stuck.isEmpty, let situation = situation(stuck, among: schedulers, limit) else {
       found = nil
       return
     }
@@ -30,17 +40,19 @@ enum StuckTests {
   }
 
   /// Returns the situation if only stuck tests are left; `nil` if another test may continue.
-  private static func situation(_ stuck: [Scheduler], among schedulers: [Scheduler]) -> Situation? {
+  private static func situation(
+    _ stuck: [Scheduler], among schedulers: [Scheduler], _ limit: Duration
+  ) -> Situation? {
     guard TestLibraries.isTestProcess else { return nil }
-    let counts = stuck.map(\.progress)
+    let counts = stuck.map { $0.progress(after: limit) }
     // The process of an exit test runs one test. Its parent process receives the failures when it ends.
-    if Environment.isExitTest { return counts + schedulers.map(\.progress) }
+    if Environment.isExitTest { return counts + schedulers.map { $0.progress(after: limit) } }
     if TestCaseMembership.isOn { return awaitedTasks(ifAllAreOf: stuck).map { $0 + counts } }
     // XCTest runs one test at a time, so no other test may continue if the newest one is stuck.
     guard TestLibraries.isXCTestRunning, let current = XCTestFailures.newestTaskAtStart,
-      stuck.contains(where: { $0.change { $0.xcTestOfReport } == current })
+      stuck.contains(where: { $0.change { $0.reported?.xcTest } == current })
     else { return nil }
-    return counts + schedulers.map(\.progress)
+    return counts + schedulers.map { $0.progress(after: limit) }
   }
 
   /// The tasks that Swift Testing awaits, directly or not; `nil` if one may belong to another test.
@@ -71,6 +83,7 @@ enum StuckTests {
         switch (task.state, task.dependency) {
         // A task of the test library, which awaits its child tasks.
         case (.suspended, .group): break
+        case (.suspended, .task(let other)): addresses.append(other)
         // The task waits for a thread, while stuck tests may hold all threads.
         case (.enqueued, nil) where isAnyThreadHeld: break
         case (.enqueued, .executor(let identity)) where isAnyThreadHeld:
@@ -86,8 +99,9 @@ enum StuckTests {
   }
 
   private static func endProcess(_ stuck: [Scheduler], after limit: Duration) -> Never {
-    // XCTest runs one test at a time, which has two schedulers if it uses a clock that was made outside its scope.
-    let count = TestCaseMembership.isOn ? stuck.count : 1
+    // XCTest runs one test at a time. A test has several schedulers if it has a clock outside its scope.
+    let count =
+      TestCaseMembership.isOn ? Set(stuck.map { ObjectIdentifier($0.outermost) }).count : 1
     let tests = count == 1 ? "1 stuck test is" : "\(count) stuck tests are"
     Terminal.writeLine(
       """
@@ -110,11 +124,18 @@ enum StuckTests {
 }
 
 extension Scheduler {
-  /// Whether a failure was recorded because the test does not continue, and the test has not ended. An abandoned test
-  /// counts only while it holds a thread.
+  /// Whether a failure was recorded because the test does not continue, and the test has not ended.
+  ///
+  /// An abandoned scope counts only while it holds a thread. A test that is over counts while it holds the main thread.
   fileprivate var isStuck: Bool {
-    change { $0.isReported && ($0.scope?.body.isRunning ?? true) } && !isTestOver
-      && (holdsThread || change { !$0.isAbandoned })
+    if holdsMain { return true }
+    return change { $0.reported != nil && ($0.scope?.body.isRunning ?? true) } && !isTestOver
+      && (scope == nil || holdsThread || change { !$0.isAbandoned })
+  }
+
+  /// Whether reported work, a job or a block, holds the main thread.
+  fileprivate var holdsMain: Bool {
+    change { $0.idleness.abandonedOnMain != nil || $0.idleness.dispatchedBlocks.isMainAbandoned }
   }
 
   /// Whether the test is over. In XCTest, the task that makes a clock in `setUp` is over before the test begins.
@@ -124,22 +145,27 @@ extension Scheduler {
 
   /// Whether a failure was recorded because the current test does not continue.
   var wasReported: Bool {
-    let (isReported, test) = change { ($0.isReported, $0.xcTestOfReport) }
-    return isReported && (!isProcessWide || test == currentXCTest)
+    guard let reported = change({ $0.reported }) else { return false }
+    return !isProcessWide || reported.xcTest == currentXCTest
   }
 
   /// Whether a job holds its thread, as a parallel job or one that was reported, and has not ended as far as is known.
   fileprivate var holdsThread: Bool {
-    change {
-      $0.heldThreadWhenAbandoned || $0.idleness.abandonedOnMain != nil
-        || $0.scope?.parallelJobs.isEmpty == false
-        || $0.activity.isRunningReportedJob($0.idleness)
-    }
+    holdsMain
+      || change {
+        $0.heldThreadWhenAbandoned || $0.scope?.parallelJobs.isEmpty == false
+          || $0.activity.isRunningReportedJob($0.idleness)
+      }
   }
 
-  /// Counts the jobs of the test. Constant once the test was cancelled: its later jobs do not count as progress.
-  fileprivate var progress: UInt64 {
-    change { $0.scope?.body.reportDelivered == true ? 0 : $0.activity.count }
+  /// Counts the jobs of the test.
+  ///
+  /// Constant once the test was cancelled, or has gone on for long after its report: later jobs are no progress.
+  fileprivate func progress(after limit: Duration) -> UInt64 {
+    change { state in
+      let isLate = state.reported?.since.lasts(limit * 4) == true
+      return isLate || state.scope?.body.reportDelivered == true ? 0 : state.activity.count
+    }
   }
 
   /// Whether it is known which test the scheduler works for.
@@ -171,8 +197,8 @@ extension Scheduler {
   func noteReport() {
     let test = TestLibraries.isXCTestRunning ? currentXCTest : nil
     change { state in
-      state.isReported = true
-      state.xcTestOfReport = test
+      let isNew = state.reported == nil || state.reported?.xcTest != test
+      if isNew { state.reported = (test, ServedTime()) }
     }
   }
 }

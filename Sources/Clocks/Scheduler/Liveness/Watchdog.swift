@@ -20,12 +20,9 @@ enum Watchdog {
   private static func scheduleNextCheck(_ limit: Duration, every interval: Duration) {
     RealTime(in: interval).schedule {
       MachineLoad.withoutCounting {
-        var served = Duration.zero
-        if let last = load.next(planned: interval) {
-          ServedTime.withhold(last.withheld)
-          served = .nanoseconds(Int64(clamping: last.real - last.withheld))
-        }
-        check(limit, served: served)
+        let last = load.next(planned: interval)
+        if let last { ServedTime.withhold(last.withheld) }
+        check(limit, last)
       }
       scheduleNextCheck(limit, every: interval)
     }
@@ -41,14 +38,15 @@ enum Watchdog {
 
   /// - Parameters:
   ///   - limit: The served time after which a problem is reported.
-  ///   - served: The served time since the last check.
-  private static func check(_ limit: Duration, served: Duration) {
+  ///   - interval: The interval that has ended; `nil` if it continues.
+  private static func check(_ limit: Duration, _ interval: MachineLoad.Interval?) {
     let isAnyBusy = Scheduler.isAnyBusy
     let isAnyRunning = Scheduler.isAnyRunning
     let all = Scheduler.all
     let schedulers = all.filter { $0.change { !$0.isAbandoned } }
     var hasEndedSleeps = false
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
+    if let interval { noteRunningTime(of: schedulers, in: interval, limit) }
     for scheduler in schedulers {
       scheduler.submitMainBlocksIfHeld()
       let goesOn = scheduler.scope?.options.goesOnWithout
@@ -61,7 +59,8 @@ enum Watchdog {
           scheduler.abort(blockage)
         }
       }
-      scheduler.ran(for: served)
+      let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
+      let mayBeLost = scheduler.canFail && !scheduler.wasReported
       if let goesOn {
         // The work may wait for the test: that is not a mistake in a suite that was written for real time.
         let patience = scheduler.waitsForEvents ? Duration.milliseconds(200) : .seconds(5)
@@ -71,19 +70,20 @@ enum Watchdog {
           ThreadWaits.endHolds(of: scheduler, on: threads)
           scheduler.continueAfterAbsence()
         }
-      } else if let absence = scheduler.newAbsence(after: limit, isAnyRunning: isAnyRunning) {
+      } else if let absence = scheduler.newAbsence(
+        after: limit, isAnyRunning: isAnyRunning, mayBeLost: mayBeLost && !hasScope)
+      {
         let description = absence.description(after: limit)
         report(scheduler.withScopeDescription(description), of: scheduler) {
           scheduler.continueAfterAbsence()
         }
       }
-      let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
       let knowledge = scheduler.knowledgeOfAdvances
       if case .endless = knowledge { continue }
       // After a report the test has failed anyway, so its later sleeps end after a tenth of the limit.
       if let standstill = scheduler.newStandstill(
         after: knowledge == .known ? limit / 10 : limit, isAnyBusy: isAnyBusy, hasScope: hasScope,
-        mayBeLost: scheduler.canFail && !scheduler.wasReported)
+        mayBeLost: mayBeLost)
       {
         hasEndedSleeps = true
         if knowledge == .known {
@@ -95,6 +95,25 @@ enum Watchdog {
     }
     // What the test does now is not known yet. If it sleeps again, that is found before the test counts as stuck.
     if !hasEndedSleeps { StuckTests.check(all, after: limit) }
+  }
+
+  /// Adds the interval to the time for which tests have run, and reports those that have run for too long.
+  ///
+  /// Tests that run side by side share the processors that the process has used.
+  private static func noteRunningTime(
+    of schedulers: [Scheduler], in interval: MachineLoad.Interval, _ limit: Duration
+  ) {
+    let running = schedulers.filter { $0.change { $0.hasRun() } }
+    let time = interval.runningTime(ofEachOf: running.count)
+    for scheduler in running {
+      if scheduler.scope != nil {
+        scheduler.ran(for: time)
+      } else if scheduler.newEndlessRun(after: limit * 2, time) {
+        report(EndlessRun.description(after: limit * 2), of: scheduler) {
+          _ = scheduler.change { $0.abandon() }
+        }
+      }
+    }
   }
 
   /// Reports a failure in the scheduler's test, and then lets the test continue.
@@ -175,47 +194,6 @@ extension Scheduler {
       return state.idleness.abandonedOnMain != nil && state.idleness.isIdle && state.turn == nil
     }
     if isStuck { abandonScope() }
-  }
-
-  /// Returns the external work that has made no progress for longer than `limit`, if the test waits for it.
-  ///
-  /// The test then waits for `continueAfterAbsence` in place of that work, so that it does not end before the report.
-  /// O(external tasks).
-  ///
-  /// - Parameter isAnyRunning: Whether another test has something to run, such as an actor that the work awaits.
-  func newAbsence(after limit: Duration, isAnyRunning: Bool = false) -> Absence? {
-    // An external task may have returned unseen.
-    ExternalTaskRegistry.look()
-    let found: (absence: Absence?, released: [RetainedTask]) = change { state in
-      let changes =
-        state.idleness.externalTasks.changes &+ state.idleness.dispatchedBlocks.changes
-      let isMissed = state.isExternalWorkMissed && !isAnyRunning
-      guard state.activity.absence.isDue(isMissed ? changes : nil, after: limit) else {
-        return (nil, [])
-      }
-      var found = state.idleness.abandonExternalWork()
-      found.absence?.nanoseconds = state.activity.absence.nanoseconds
-      return found
-    }
-    return found.absence
-  }
-
-  /// Whether the external work is nothing but blocks that wait for events of files, or for connections.
-  ///
-  /// A server's loop waits in this way for as long as the test lasts.
-  var waitsForEvents: Bool {
-    let threads = change { state in
-      state.idleness.externalTasks.areOutstanding
-        ? nil : state.idleness.dispatchedBlocks.knownThreads
-    }
-    return threads?.allSatisfy(OutsideWork.waitsForEvents) ?? false
-  }
-
-  func continueAfterAbsence() {
-    change { state in
-      state.idleness.absenceWasReported()
-      state.scope?.mustSetAlarm = true
-    }
   }
 
   /// Returns the sleeps on clocks that no task advances, if nothing has happened for longer than `limit`.
@@ -303,15 +281,5 @@ extension SchedulerState {
     return Standstill(
       sleeps: virtualClocks.filter(\.hasSleeps).map(\.pendingLines),
       nanoseconds: activity.standstill.nanoseconds)
-  }
-
-  /// Whether the test cannot continue without its external work, as far as that is known.
-  fileprivate var isExternalWorkMissed: Bool {
-    if !idleWaiters.isEmpty || scope?.isOver == false {
-      return idleness.externalTasks.areOutstanding || idleness.dispatchedBlocks.count > 0
-    }
-    // While tasks are external, no standstill is found. So their absence counts if a task sleeps on a clock.
-    return idleness.externalTasks.running > 0
-      || (idleness.externalTasks.external > 0 && virtualClocks.contains(where: \.hasSleeps))
   }
 }

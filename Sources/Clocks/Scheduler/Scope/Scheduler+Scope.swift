@@ -44,14 +44,12 @@ extension Scheduler {
     outward[last].scope?.whenAbandoned?()
   }
 
-  /// Adds `duration`, the time since the last check, to the time for which the scope has run, if it runs.
+  /// Adds `duration` to the time for which the scope has run.
   func ran(for duration: Duration) {
     var mustInspect = false
     let action: Action? = change { state in
-      guard let scope = state.scope,
-        scope.isRunning(on: state.idleness.thread, progress: state.activity.count),
-        !state.activity.isRunningReportedJob(state.idleness)
-      else { return nil }
+      guard let scope = state.scope, !scope.isOver else { return nil }
+      guard scope.body.isRunning else { return state.endWait(after: duration) }
       guard scope.body.isToBeCancelledForTime else { return scope.ran(for: duration) }
       // The scope was not idle since the last check, so the tasks were not cancelled.
       mustInspect = scope.body.beginDump(at: scope.virtualClock.now)
@@ -67,6 +65,9 @@ extension Scheduler {
     case .report(let problem): reportOverdue(problem)
     case .abandon: abandonScope()
     case .cancel(let tasks): cancel(tasks)
+    case .finish(let continuation, let isOwn):
+      if isOwn { willResume(UnownedTask(continuation)) }
+      continuation.resume()
     default: break
     }
   }
@@ -310,5 +311,6 @@ extension Scheduler {
     }
   }
 
-  private var outermost: Scheduler { parent?.outermost ?? self }
+  /// The scheduler of the test that the scope is a part of, which is not itself a part of another.
+  var outermost: Scheduler { parent?.outermost ?? self }
 }

@@ -281,30 +281,20 @@ final class ScopeState {
     runningTime = .zero
   }
 
-  /// The progress at the last check of the watchdog.
-  @exclusivity(unchecked) private var checkedProgress: UInt64 = 0
-
-  /// Whether the scope runs, as far as a check of the watchdog can see.
-  ///
-  /// A test that often changes between the pool and the main thread is mostly seen to request a thread. Without
-  /// progress since the last check, it only waits for that thread.
-  func isRunning(on thread: Idleness.Thread, progress: UInt64) -> Bool {
-    defer { checkedProgress = progress }
-    return switch thread {
-    case .none: false
-    case .requested: progress != checkedProgress
-    case .acting: true
-    }
-  }
-
   /// Notes that jobs have run for some time. Returns what follows; `nil` for nothing.
   func ran(for duration: Duration) -> Action? {
-    guard body.isRunning, !body.isBeingDumped else { return nil }
+    guard body.isRunning, !body.isBeingDumped, isTooLong(after: duration) else { return nil }
+    return body.abort(.tooLong(scope.options.runningLimit, pending: virtualClock.pendingLines))
+  }
+
+  /// Adds `duration` to the running time. Returns whether that is too long.
+  ///
+  /// The body is cancelled after its tasks were inspected. After that, jobs may run for `stuckAfter` more.
+  func isTooLong(after duration: Duration) -> Bool {
     runningTime += duration
-    let limit = scope.options.runningLimit
-    // The body is cancelled after its tasks were inspected. After that, jobs may run for `stuckAfter` more.
-    guard runningTime >= (body.dump == nil ? limit : scope.options.stuckAfter) else { return nil }
+    let limit = body.dump == nil ? scope.options.runningLimit : scope.options.stuckAfter
+    guard runningTime >= limit else { return false }
     runningTime = .zero
-    return body.abort(.tooLong(limit, pending: virtualClock.pendingLines))
+    return true
   }
 }

@@ -1,0 +1,81 @@
+import ClocksSupport
+
+/// Finds external work that does not come back: blocks, and tasks on actors and executors.
+extension Scheduler {
+  /// Returns the external work that has made no progress for longer than `limit`, if the test waits for it.
+  ///
+  /// The test then waits for `continueAfterAbsence` in place of that work, so that it does not end before the report.
+  /// O(external tasks).
+  ///
+  /// - Parameters:
+  ///   - isAnyRunning: Whether another test has something to run, such as an actor that the work awaits.
+  ///   - mayBeLost: Whether the test also counts as waiting if it does nothing else.
+  func newAbsence(
+    after limit: Duration, isAnyRunning: Bool = false, mayBeLost: Bool = false
+  ) -> Absence? {
+    // An external task may have returned unseen.
+    ExternalTaskRegistry.look()
+    let mayBeLost = mayBeLost && !isTestOver
+    let due: (number: UInt64, isMissed: Bool)? = change { state in
+      let isMissed = state.isExternalWorkMissed
+      let number =
+        !isAnyRunning && (isMissed || mayBeLost && state.isExternalWorkLeft) ? state.changes : nil
+      return state.activity.absence.isDue(number, after: limit) ? (state.changes, isMissed) : nil
+    }
+    guard let due else { return nil }
+    if !due.isMissed, RealSleeps.mayWake(self) || MachineLoad.mayOutsideAct {
+      // Something outside the test may still end the work, so the limit begins again.
+      change { $0.activity.absence = Watch() }
+      return nil
+    }
+    let found: (absence: Absence?, released: [RetainedTask]) = change { state in
+      guard state.changes == due.number else { return (nil, []) }
+      var found = state.idleness.abandonExternalWork()
+      found.absence?.nanoseconds = state.activity.absence.nanoseconds
+      return found
+    }
+    return found.absence
+  }
+
+  /// Whether the external work is nothing but blocks that wait for events of files, or for connections.
+  ///
+  /// A server's loop waits in this way for as long as the test lasts.
+  var waitsForEvents: Bool {
+    let threads = change { state in
+      state.idleness.externalTasks.areOutstanding
+        ? nil : state.idleness.dispatchedBlocks.knownThreads
+    }
+    return threads?.allSatisfy(OutsideWork.waitsForEvents) ?? false
+  }
+
+  func continueAfterAbsence() {
+    change { state in
+      state.idleness.absenceWasReported()
+      state.scope?.mustSetAlarm = true
+    }
+  }
+}
+
+extension SchedulerState {
+  /// Counts all that happens in the test: while this stays the same, nothing does.
+  var changes: UInt64 {
+    activity.count &+ idleness.externalTasks.changes &+ idleness.dispatchedBlocks.changes
+  }
+
+  private var isAnyWorkOutstanding: Bool {
+    idleness.externalTasks.areOutstanding || idleness.dispatchedBlocks.count > 0
+  }
+
+  /// Whether nothing but external work is left, so that a test that is not over waits for it.
+  fileprivate var isExternalWorkLeft: Bool {
+    scope == nil && !idleness.mayRun && isAnyWorkOutstanding
+  }
+
+  /// Whether the test cannot continue without its external work, as far as that is known.
+  fileprivate var isExternalWorkMissed: Bool {
+    if !idleWaiters.isEmpty || scope?.isOver == false { return isAnyWorkOutstanding }
+    // While tasks are external, no standstill is found. So their absence counts if a task sleeps on a clock.
+    return idleness.externalTasks.running > 0
+      || (idleness.externalTasks.external > 0 && virtualClocks.contains(where: \.hasSleeps))
+  }
+}

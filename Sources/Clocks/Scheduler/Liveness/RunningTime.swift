@@ -1,0 +1,59 @@
+/// How long a test has run in real time, as far as the checks of the watchdog see. A scope has a limit of its own.
+struct RunningTime {
+  /// The number of changes in the test at the last check.
+  fileprivate var changes: UInt64 = 0
+  /// The test of XCTest to which `total` belongs; 0 if the scheduler has only one test.
+  private var test: UInt64 = 0
+  private var total = Duration.zero
+
+  /// Adds time for which a test has run. Returns the test's total.
+  fileprivate mutating func add(_ duration: Duration, in test: UInt64) -> Duration {
+    if test != self.test { (self.test, total) = (test, .zero) }
+    total += duration
+    return total
+  }
+}
+
+extension SchedulerState {
+  /// Returns whether the test has run since the last call, as far as that is seen.
+  ///
+  /// A test that often changes between the pool and the main thread is mostly seen to request a thread. Without a
+  /// change, it only waits for that thread. A test without a thread runs if the work that it awaits makes progress.
+  mutating func hasRun() -> Bool {
+    let isChanged = changes != runningTime.changes
+    runningTime.changes = changes
+    guard !isAbandoned, !activity.isRunningReportedJob(idleness) else { return false }
+    return switch idleness.thread {
+    case .acting: true
+    case .requested: isChanged
+    case .none: isChanged && isWorkAwaited
+    }
+  }
+
+  /// Ends the wait of a scope for its leftovers, if these have run for too long. Returns what follows.
+  mutating func endWait(after duration: Duration) -> Action? {
+    guard let waiter = idleWaiters.settles.first, scope?.isTooLong(after: duration) == true else {
+      return nil
+    }
+    return end(waiter, .endlessWork)
+  }
+
+  /// Whether blocks, external tasks and pauses of the test count as running time.
+  ///
+  /// In a `holding`, and in a suite that was written for real time, they may wait for real work.
+  private var isWorkAwaited: Bool {
+    guard let scope else { return !idleWaiters.isEmpty }
+    return !scope.scope.options.isUnedited && scope.pace.unlimitedHolds == 0
+  }
+}
+
+extension Scheduler {
+  /// Adds time for which the test, which has no scope, has run. Returns whether that is too long.
+  ///
+  /// The test is then abandoned, so this returns `true` once.
+  func newEndlessRun(after limit: Duration, _ duration: Duration) -> Bool {
+    guard isTestKnown, !isTestOver else { return false }
+    let test = isProcessWide ? currentXCTest ?? 0 : 0
+    return change { $0.runningTime.add(duration, in: test) > limit }
+  }
+}
