@@ -124,7 +124,7 @@ extension TestClock {
   /// - Parameters:
   ///   - timeout: How much real time the call may take; half a second by default. Time in which the test
   ///     waits for a thread does not count. The limit applies only after a hundred thousand wakes, so that a
-  ///     slow machine does not fail the test.
+  ///     slow machine does not fail the test. A negative timeout is recorded as a failure of the test, and time stays.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
@@ -135,6 +135,11 @@ extension TestClock {
     line: UInt = #line, column: UInt = #column
   ) async {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+    guard timeout >= .zero else {
+      return recordFailure(
+        ClockFailure.negativeTimeout(
+          "\(timeout)", in: publicName("TestClock.run(timeout:)"), now: "\(now)"), at: callSite)
+    }
     let run = await advance(
       .lastDeadline(limit: RealTime(in: timeout)), as: "TestClock.run()", at: callSite)
     guard run.ranOutOfTime else { return }
@@ -304,17 +309,4 @@ package enum FollowOutcome: Sendable {
   case cancelled
   /// A failure was recorded.
   case failed
-}
-
-extension Scheduler {
-  /// Moves a clock's time in a job of `task`, the current one, if nothing can run or wake before. Returns whether it
-  /// does.
-  ///
-  /// Not a part of `newAdvance`, where the closure would be generic, and would need metadata.
-  fileprivate func movesTime(
-    of virtualClock: VirtualClock, by duration: Duration, inJobOf task: UInt64
-  ) -> Bool {
-    guard usesFastWay, isRunning(task) else { return false }
-    return changeWithoutThread { $0.moveTime(of: virtualClock, by: duration, inJobOf: task) }
-  }
 }

@@ -23,6 +23,13 @@ enum ClockFailure {
     """
   }
 
+  static func negativeTimeout(_ timeout: String, in name: String, now: String) -> String {
+    """
+    \(name) expects a timeout of zero or more, but got \(timeout). Time stays at \(now). Pass the real time \
+    that the call may take, or leave the argument out.
+    """
+  }
+
   static func runaway(
     _ reason: Runaway, in name: String, now: String, pending: [String]
   ) -> String {

@@ -117,3 +117,16 @@ struct ClockSleep {
   /// The number of the sleep, if it was reserved before the task left its actor.
   var number: UInt64?
 }
+
+extension Scheduler {
+  /// Moves a clock's time in a job of `task`, the current one, if nothing can run or wake before. Returns whether it
+  /// does.
+  ///
+  /// Not a part of `TestClock.newAdvance`, where the closure would be generic, and would need metadata.
+  func movesTime(
+    of virtualClock: VirtualClock, by duration: Duration, inJobOf task: UInt64
+  ) -> Bool {
+    guard usesFastWay, isRunning(task) else { return false }
+    return changeWithoutThread { $0.moveTime(of: virtualClock, by: duration, inJobOf: task) }
+  }
+}

@@ -280,6 +280,29 @@ import Testing
     #expect(clock.now.offset == .seconds(3))
   }
 
+  @Test func aRunWithANegativeTimeoutIsAFailureAndTimeStays() async {
+    await clock.advance(by: .seconds(3))
+    let clock = clock
+    let task = Task { try? await clock.sleep(for: .seconds(1)) }
+    await clock.settle()
+    let line: Int = #line + 2
+    await withKnownIssue {
+      await clock.run(timeout: .seconds(-1))
+    } matching: { issue in
+      issue.sourceLocation?.line == line
+        && issue.comments.map(\.rawValue) == [
+          """
+          TestClock.run(timeout:) expects a timeout of zero or more, but got -1.0 seconds. \
+          Time stays at 3.0 seconds. Pass the real time that the call may take, or leave the argument out.
+          """
+        ]
+    }
+    #expect(clock.now.offset == .seconds(3))
+    #expect(clock.pendingSleeps.count == 1)
+    await clock.run()
+    await task.value
+  }
+
   // MARK: - The ends of the range
 
   @Test func theLongestSleepDoesNotTrapAndIsNeverDue() async {
