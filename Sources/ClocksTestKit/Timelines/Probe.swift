@@ -178,12 +178,16 @@ public final class Probe<Element: Sendable>: Sendable {
     let outcome = await reader.clock.follow(
       upTo: limit, isPaced: true, as: name, at: callSite, until: { self.nextEvent != nil })
     guard outcome != .failed else { return nil }
-    let count = reader.count
+    let events = reader.events
     let number = lock.withLock {
-      defer { if count > taken { taken += 1 } }
+      defer { if events.count > taken { taken += 1 } }
       return taken
     }
-    guard count > number else {
+    guard events.count > number else {
+      if let end = events.last.flatMap(Self.description(ofEnd:)) {
+        reader.clock.fail("Expected \(expected) within \(limit), but \(end).", at: callSite)
+        return nil
+      }
       reader.clock.fail(
         outcome == .cancelled
           ? "\(name) was cancelled before \(expected) came."
@@ -191,11 +195,21 @@ public final class Probe<Element: Sendable>: Sendable {
         isTimeout: outcome == .limitReached, at: callSite)
       return nil
     }
-    let event = reader.events[number]
+    let event = events[number]
     if let result = match(event) { return result }
     let came = Self.description(of: event)
     reader.clock.fail("Expected \(expected) within \(limit), but \(came).", at: callSite)
     return nil
+  }
+
+  /// The end of the sequence, which a call before this one has taken; `nil` if the event is not the end.
+  private static func description(ofEnd event: SequenceReader<Element>.TimedEvent) -> String? {
+    let time = "before, \(event.time) after the probe was made"
+    return switch event.event {
+    case .value: nil
+    case .end: "the sequence had ended \(time)"
+    case .error(let error): "the sequence had thrown \(error) \(time)"
+    }
   }
 
   private static func description(of event: SequenceReader<Element>.TimedEvent) -> String {

@@ -157,6 +157,29 @@ import Testing
     #expect(found.map(\.line) == Array(first..<(first + 6)))
   }
 
+  /// A sequence that is over sends nothing more, so a failure says since when it is over.
+  @Test(.virtualTime) func aCallAfterTheEndNamesTheEnd() async throws {
+    let found = try await failures {
+      let ended = Probe(numbers(0))
+      await ended.expectEnd(within: .seconds(1))
+      await ended.next(within: .seconds(1))
+      await ended.expectEnd(within: .zero)
+      let failed = Probe(numbers(0, throwing: Oh()))
+      await failed.expectError(within: .seconds(1))
+      await failed.expectNext(7, within: .seconds(2))
+      let finished = Probe(numbers(2))
+      await finished.finish()
+      await finished.next(within: .seconds(1))
+    }
+    #expect(
+      found.map { $0.text.split(separator: "\n")[0] } == [
+        "Expected an element within 1.0 seconds, but the sequence had ended before, 1.0 seconds after the probe was made.",
+        "Expected the end within 0.0 seconds, but the sequence had ended before, 1.0 seconds after the probe was made.",
+        "Expected 7 within 2.0 seconds, but the sequence had thrown Oh() before, 1.0 seconds after the probe was made.",
+        "Expected an element within 1.0 seconds, but the sequence had ended before, 0.0 seconds after the probe was made.",
+      ])
+  }
+
   @Test func aProbeWithoutAClockFailsOnce() async throws {
     let found = try await failures {
       let probe = Probe(numbers(2))
