@@ -14,6 +14,10 @@ struct Invariants {
     let condition: Condition
     /// Where the invariant was stated.
     let site: CallSite
+    /// Records the failure where the invariant was stated, so that it can be a known issue there.
+    ///
+    /// `nil` if the stating task belongs to no test.
+    let context: TestContext?
     /// The number of jobs that have run since the invariant was stated.
     var steps = 0
   }
@@ -41,9 +45,14 @@ struct Invariants {
   private var all: [Invariant] = []
   private var nextNumber = 0
 
-  mutating func add(_ kind: Kind, _ name: String, _ condition: Condition, at site: CallSite) {
+  mutating func add(
+    _ kind: Kind, _ name: String, _ condition: Condition, at site: CallSite,
+    _ context: TestContext? = nil
+  ) {
     all.append(
-      Invariant(number: nextNumber, kind: kind, name: name, condition: condition, site: site))
+      Invariant(
+        number: nextNumber, kind: kind, name: name, condition: condition, site: site,
+        context: context))
     nextNumber += 1
   }
 
@@ -150,9 +159,11 @@ extension Scheduler {
   ) {
     let isShown = scope?.options.isOneOfMany != true
     let reader = isShown ? change { $0.scope?.placeReader } ?? TaskReader(CodeImages()) : nil
+    let isRecordedInTest = scope?.invariantFails == nil && SwiftTesting.isRunningThisTask
+    let context = isRecordedInTest ? TestContext() : nil
     change { state in
       state.scope?.placeReader = reader
-      state.scope?.invariants.add(kind, name, condition, at: site)
+      state.scope?.invariants.add(kind, name, condition, at: site, context)
     }
     hasInvariants.store(true, ordering: .releasing)
   }
@@ -244,7 +255,10 @@ extension Scheduler {
     change { $0.order.chooser?.stepFails() }
     let text = text + explanation
     if let invariantFails = scope?.invariantFails { return invariantFails(text, site) }
-    report.runInTest { recordFailure(text, at: site) }
+    guard let context = invariant.context else {
+      return report.runInTest { recordFailure(text, at: site) }
+    }
+    context.run { recordFailure(text, at: site) }
   }
 
   /// Checks the invariants for the last time: the body of the scope has returned.

@@ -13,7 +13,8 @@ extension VirtualTime {
   /// the scope could see. The condition must not wait, and may read only what any thread may read, such as
   /// ``now``. A failure names the step after which the condition is false for the first time. From then on,
   /// the condition is not called. In a search, the failure is explained and shrunk like any other. It is
-  /// recorded at the line of this call.
+  /// recorded at the line of this call. Outside a search it is a known issue if the call is in
+  /// `withKnownIssue`, whose body must not end before the condition is called.
   ///
   /// May be called from any thread and isolation. O(1), and for each step the cost of the condition.
   ///

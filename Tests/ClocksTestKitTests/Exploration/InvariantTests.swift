@@ -246,6 +246,29 @@ private final class Shared: Sendable {
       "\(found)")
   }
 
+  /// The failure belongs to the place that states the invariant, so it may be a known issue there.
+  @Test(.virtualTime) func aKnownIssueWhereTheInvariantIsStated() async throws {
+    let time = try VirtualTime.required
+    await withKnownIssue {
+      time.always("never") { false }
+      try? await Task.sleep(for: .seconds(1))
+    }
+    await withKnownIssue {
+      time.eventually(within: 0, "late") { false }
+      try? await Task.sleep(for: .seconds(1))
+    }
+  }
+
+  /// A detached task has none of the test's task-local values.
+  @Test func anInvariantOfADetachedTaskBelongsToTheTest() async throws {
+    let found = try await failures {
+      try await withVirtualTime { time in
+        await Task.detached { time.always("never") { false } }.value
+      }
+    }
+    #expect(found.count == 1)
+  }
+
   /// An update is lost only in some orders, and no expectation of the test looks at it.
   @Test func aSearchFindsTheOrderInWhichAnInvariantDoesNotHold() async throws {
     let found = try await failures {
