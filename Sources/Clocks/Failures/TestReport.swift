@@ -56,26 +56,77 @@ final class TestContext: Sendable {
     func run() { job.map { RuntimeHooks.run($0, on: .pool) } }
   }
 
-  private let lock = Lock(.leaf)
-  /// Guarded by the lock, whose rank is `leaf`; `nil` while a reporter starts, and where tasks cannot be captured.
-  nonisolated(unsafe) private var next: Reporter?
+  private enum State {
+    case ready(Reporter)
+    /// A reporter starts, and makes the next one for the first of the waiting threads.
+    case starting([Waiter])
+    /// Tasks cannot be captured.
+    case none
+  }
 
-  init() { next = Reporter() }
+  /// A thread that waits for the next reporter.
+  private final class Waiter: @unchecked Sendable {
+    let isServed = ThreadSemaphore()
+    /// Written before the signal, and read after it; `nil` where tasks cannot be captured.
+    var reporter: Reporter?
+  }
+
+  private let lock = Lock(.leaf)
+  /// Guarded by the lock, whose rank is `leaf`.
+  nonisolated(unsafe) private var state: State
+
+  init() { state = Reporter().map(State.ready) ?? .none }
 
   deinit {
     // Without work the task ends immediately.
-    next?.run()
+    if case .ready(let reporter) = state { reporter.run() }
   }
 
   /// Runs `report` on the current thread, because all other threads may be blocked.
+  ///
+  /// Thread A takes the reporter. Thread B finds none, and waits until thread A has made the next one. Meanwhile thread
+  /// A runs no code of the user, and waits for no other thread.
   func run(_ report: @escaping @Sendable () -> Void) {
-    guard let reporter = lock.withLock({ next.take() }) else { return report() }
+    guard let reporter = takeReporter() else { return report() }
     reporter.work = {
-      let next = Reporter()
-      self.lock.withLock { self.next = next }
+      self.add(Reporter())
       report()
     }
     reporter.run()
+  }
+
+  private func takeReporter() -> Reporter? {
+    let (reporter, waiter): (Reporter?, Waiter?) = lock.withLock {
+      switch state {
+      case .none: return (nil, nil)
+      case .ready(let reporter):
+        state = .starting([])
+        return (reporter, nil)
+      case .starting(let others):
+        let waiter = Waiter()
+        state = .starting(others + [waiter])
+        return (nil, waiter)
+      }
+    }
+    waiter?.isServed.wait()
+    return reporter ?? waiter?.reporter
+  }
+
+  /// Gives the next reporter to the thread that has waited longest. Without a reporter, no thread waits any more.
+  private func add(_ reporter: Reporter?) {
+    let served: [Waiter] = lock.withLock {
+      guard case .starting(let waiters) = state else {
+        preconditionFailure("A reporter starts that was not taken.")
+      }
+      guard let reporter, let first = waiters.first else {
+        state = reporter.map(State.ready) ?? .none
+        return waiters
+      }
+      first.reporter = reporter
+      state = .starting(Array(waiters.dropFirst()))
+      return [first]
+    }
+    for waiter in served { waiter.isServed.signal() }
   }
 }
 

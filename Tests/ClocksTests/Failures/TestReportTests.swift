@@ -28,14 +28,17 @@ import Testing
     #expect(log.all == ["1: the test's", "2: the test's", "3: the test's"])
   }
 
-  /// Threads that record failures at the same time lose none, whichever test each belongs to.
-  @Test func concurrentReportsAreNotLost() {
-    let log = Log<Int>()
-    let report = TestReport(at: CallSite(), isTestKnown: true)
-    DispatchQueue.concurrentPerform(iterations: 20_000) { number in
-      report.runInTest { log.add(number) }
+  /// Threads report failures of one test at the same time. Each is reported once, and belongs to the test.
+  @Test func concurrentReportsBelongToTheTest() {
+    let log = Log<(number: Int, value: String)>()
+    let report = Local.$value.withValue("the test's") {
+      TestReport(at: CallSite(), isTestKnown: true)
     }
-    #expect(log.all.sorted() == Array(0..<20_000))
+    DispatchQueue.concurrentPerform(iterations: 20_000) { number in
+      report.runInTest { log.add((number, Local.value)) }
+    }
+    #expect(log.all.map(\.number).sorted() == Array(0..<20_000))
+    #expect(log.all.count { $0.value != "the test's" } == 0)
   }
 
   @Test func aContextFreesWhatItHolds() {
