@@ -32,7 +32,7 @@ enum ScopeProblem: Sendable {
         The test has run for more than \(limit) of real time, and it is \(now) of virtual time. A loop that \
         waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual time. To run \
         the test in real time, use `--real`. The test has been cancelled. Pending sleeps:\
-        \(pending.isEmpty ? " none" : "\n" + pending.listed)
+        \(pending.listedBelow)
         """
     case .deadlock where hasReadyTask:
       return """
@@ -52,8 +52,8 @@ enum ScopeProblem: Sendable {
         : """
         withVirtualTime is stuck at \(now): for \(period) nothing could run, and \
         no task has moved time. With `autoAdvance: false`, time does not move by itself: call \
-        `time.advance(by:)`, or leave the option out. The operation has been cancelled. Pending sleeps:
-        \(pending.listed)
+        `time.advance(by:)`, or leave the option out. The operation has been cancelled. Pending sleeps:\
+        \(pending.listedBelow)
         """
     case .deadlock(let pending):
       let pending = pending()
@@ -66,16 +66,15 @@ enum ScopeProblem: Sendable {
         : """
         A deadlock at \(now): nothing can run, the test is not finished, and no task moves time. With \
         `autoAdvance: false`, time does not move by itself: call `time.advance(by:)`, or leave the option \
-        out. Pending sleeps:
-        \(pending.listed)
+        out. Pending sleeps:\
+        \(pending.listedBelow)
         """
     case .held(let period, let pending):
       return """
         withVirtualTime is stuck at \(now): for \(period) nothing could run, and \
         `holding` keeps time from jumping. If the code in `holding` sleeps in virtual time, the sleep and \
         `holding` wait for each other: put only real work into it. The operation has been cancelled. \
-        Pending sleeps:
-        \(pending().listed)
+        Pending sleeps:\(pending().listedBelow)
         """
     case .tooLong(let limit, let pending):
       let pending = pending()
@@ -84,7 +83,7 @@ enum ScopeProblem: Sendable {
         time. A loop that waits for what never comes, or a heartbeat that no task ends, goes on forever in \
         virtual time: end it, wait for less, or allow more with `runningLimit:`. \
         \(Runaway.loopWithoutSleep) The operation has been cancelled. Pending sleeps:\
-        \(pending.isEmpty ? " none" : "\n" + pending.listed)
+        \(pending.listedBelow)
         """
     case .runaway(.wakes(let count)):
       return """

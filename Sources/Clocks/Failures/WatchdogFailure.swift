@@ -144,8 +144,7 @@ struct Standstill: Sendable {
       Nothing has happened in the test for \(period), tasks sleep on one of its clocks, and \
       no task advances it: call `await clock.advance(by:)`, before the test awaits the result; \
       or let time move by itself, with `withVirtualTime`.
-      Pending sleeps:
-      \(sleeps.flatMap { $0() }.listed)
+      Pending sleeps:\(sleeps.flatMap { $0() }.listedBelow)
       """
   }
 }
