@@ -238,6 +238,8 @@ struct SchedulerState: ~Copyable {
 
   @_transparent
   private mutating func serve(_ waiter: IdleWaiter, runsWoken: Bool) -> Action {
+    // The wait takes the place of the jump for which `IdleProcess` has left out parallel work.
+    if scope != nil { idleness.countEverything() }
     if case .advance = waiter.kind, let reason = runaway.tooManyWakes { return end(waiter, reason) }
     let before = isObserved ? waiter.movedClock?.time : nil
     // An observer moves time to the end of its limit, which may be while a task waits for external work.

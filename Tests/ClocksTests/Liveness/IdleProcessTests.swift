@@ -88,6 +88,31 @@ import Testing
     state.idleness.externalTasks.checkInvariants()
   }
 
+  /// A wait may be served in the step in place of a jump.
+  @Test(arguments: [false, true]) func aServedWaitEndsTheStep(movesTime: Bool) {
+    var state = state()
+    let block = state.dispatchedBlockBegan(on: BlockQueue(label: "queue"))
+    sleep(until: .seconds(1))
+    let waiter =
+      movesTime
+      ? Advance(virtualClock, isOwn: true, .duration(.seconds(1))) : IdleWaiter(isOwn: true)
+    waiter.continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, Never>.self)
+    state.append(waiter)
+    state.letTimeMove()
+    #expect(outstanding(state) == [0, 0])
+    #expect(state.idleness.externalTasks.areLeftOut == true)
+    let action = state.next(on: .pool, mayStay: true)
+    switch action {
+    case .finish: #expect(!movesTime)
+    case .run, .runWaking: #expect(movesTime)
+    default: Issue.record("\(action)")
+    }
+    #expect(outstanding(state) == [1, 0])
+    #expect(state.idleness.externalTasks.areLeftOut == false)
+    state.dispatchedBlockEnded(block)
+    state.idleness.externalTasks.checkInvariants()
+  }
+
   /// The job of a task on a custom executor sleeps.
   @Test func aTaskWhoseJobIsPausedIsNotOutstanding() {
     let task = UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle
