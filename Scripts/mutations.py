@@ -223,7 +223,7 @@ guarantee(
 guarantee(
     "Each problem is reported once, to the test that it belongs to, before its scope ends",
     "StandstillTests|WatchdogTests|LifetimeTests|LeftoverTests|OverdueBodyTests",
-    ("ScopeBody.abort", "report = .due(waiter: nil)", ""),
+    ("ScopeBody.abort", "report = .due", ""),
     ("ScopeBody.end", "(isReported ? nil : problem,", "(problem,"),
     ("ScopeBody.end", "(isReported ? nil : problem,", "(nil,"),
     ("Scheduler.reportOverdue", "report.record(describe(problem, isOverdue: true))", ""),

@@ -27,7 +27,7 @@ extension Scheduler {
     UnownedTask.current != nil && isCallerOfOtherTest ? nil : dumpTasks().unlessAlone
   }
 
-  /// If something has gone wrong, inspects the scope's tasks. Called before they are cancelled.
+  /// If something has gone wrong, inspects the scope's tasks, unless that was done. Called before they are cancelled.
   func noteProblem() {
     let isNeeded = change { state in
       state.scope.map { $0.body.beginDump(at: $0.virtualClock.now) } ?? false
@@ -39,7 +39,7 @@ extension Scheduler {
   func inspectAtProblem() {
     let dump = dumpUnlessOneOfMany
     let text = (isAnyAsleepOutside ? "\n" + ScopeProblem.sleepsOutside : "").with(dump)
-    change { $0.scope?.noteProblem(dump, text) }
+    change { $0.scope?.noteProblem(dump, text) }?.resume()
   }
 
   /// Whether a task sleeps on the clock of the scope around this one.

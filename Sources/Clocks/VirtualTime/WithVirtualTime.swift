@@ -238,6 +238,8 @@ extension VirtualTime {
     for handler in handlers ?? [] { handler() }
     // From here on, time does not jump any more.
     let problem = scheduler.change { $0.scope?.body.end() }?.problem
+    // The body may have returned before it was cancelled.
+    if problem != nil { scheduler.noteProblem() }
     await scheduler.waitForReport()
     await endLeftovers(hasProblem: problem != nil)
     scheduler.closeScope()

@@ -71,6 +71,19 @@ import Testing
     #expect(reports.all.first?.contains("It is still not over") == false)
   }
 
+  /// The body may return after its problem was found, and before the tasks were inspected.
+  @Test func aBodyThatReturnsBeforeTheInspectionIsReportedWithItsTasks() async throws {
+    let reports = Log<String>()
+    try await VirtualTime(ScopeOptions(), at: .here(), record: reports.add).run { time in
+      Task(name: "left") { try await Task.sleep(for: .seconds(1)) }
+      await time.settle()
+      _ = time.scheduler.change { $0.scope?.body.abort(.runaway(.wakes(2))) }
+    }
+    #expect(reports.all.count == 1)
+    let report = try #require(reports.all.first)
+    #expect(report.contains("\"left\" sleeps until 1.0 seconds on ContinuousClock"), "\(report)")
+  }
+
   /// The same for the limit of running time. If no task sleeps at that moment, the report says so.
   @Test(arguments: [true, false])
   func aBodyThatRunsForTooLongIsReportedWithWhatSleeps(_ isAsleep: Bool) {

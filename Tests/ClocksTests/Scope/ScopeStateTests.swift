@@ -237,7 +237,7 @@ import Testing
     let begins = [7, 8].map { scope.body.beginDump(at: .seconds($0)) }
     #expect(begins == [true, false])
     #expect(scope.ran(for: .seconds(600)) == nil)
-    scope.noteProblem(nil, "There it is.")
+    _ = scope.noteProblem(nil, "There it is.")
     #expect(scope.body.dump != nil)
     let beginsAgain = scope.body.beginDump(at: .seconds(8))
     #expect(!beginsAgain)
@@ -293,6 +293,44 @@ import Testing
     }
     #expect(scope.body.reportDelivered == true)
     #expect(isDone())
+  }
+
+  /// Thread A inspects the tasks. Thread B runs the end of the body, which waits for the list.
+  @Test func theEndWaitsForTheInspectionOfTheTasks() async {
+    let scope = scope()
+    func isDone(_ waiter: UnsafeContinuation<Void, Never>? = nil) -> Bool {
+      scope.body.isDone(waiter)
+    }
+    _ = scope.body.abort(.runaway(.wakes(2)))
+    #expect(isDone())
+    #expect(scope.body.beginDump(at: .zero) == true)
+    #expect(!isDone())
+    await withUnsafeContinuation { waiter in
+      #expect(!isDone(waiter))
+      scope.noteProblem(nil, "There it is.")?.resume()
+    }
+    #expect(isDone())
+    #expect(scope.body.dump == "There it is.")
+  }
+
+  /// The scope ends after the last of the two.
+  @Test(arguments: [true, false])
+  func theEndWaitsForTheInspectionAndForTheReport(reportComesFirst: Bool) async {
+    let scope = scope()
+    for _ in 1...2 { _ = scope.body.abort(.runaway(.wakes(2))) }
+    #expect(scope.body.beginDump(at: .zero) == true)
+    let steps = [
+      { scope.noteProblem(nil, "") }, { scope.body.deliverReport() },
+    ]
+    await withUnsafeContinuation { waiter in
+      #expect(scope.body.isDone(waiter) == false)
+      let order = reportComesFirst ? [1, 0] : [0, 1]
+      let early = steps[order[0]]()
+      #expect(early == nil)
+      early?.resume()
+      steps[order[1]]()?.resume()
+    }
+    #expect(scope.body.isDone() == true)
   }
 
   @Test func theEndOfTheBodyReturnsTheProblemThatEndedIt() {

@@ -1,7 +1,7 @@
 import ClocksSupport
 
 extension Scheduler {
-  /// If the report is due that the body does not return, waits until it is made.
+  /// If the report is due that the body does not return, or the tasks are being inspected, waits for the end of that.
   nonisolated(nonsending) func waitForReport() async {
     await withUnsafeContinuation { waiter in
       if change({ $0.scope?.body.isDone(waiter) ?? true }) { waiter.resume() }

@@ -275,10 +275,12 @@ final class ScopeState {
   /// How long jobs have run, in real time, since the scope began or a problem was last noted.
   @exclusivity(unchecked) private var runningTime = Duration.zero
 
-  /// Notes where the tasks wait. The body is about to be cancelled.
-  func noteProblem(_ dump: TaskDump?, _ text: String) {
-    body.endDump(text, hasReadyTask: dump?.hasReadyTask == true)
+  /// Notes where the tasks wait. The body is about to be cancelled, or has returned.
+  ///
+  /// Returns the continuation to resume, if the scope's end has waited for this.
+  func noteProblem(_ dump: TaskDump?, _ text: String) -> UnsafeContinuation<Void, Never>? {
     runningTime = .zero
+    return body.endDump(text, hasReadyTask: dump?.hasReadyTask == true)
   }
 
   /// Notes that jobs have run for some time. Returns what follows; `nil` for nothing.

@@ -13,7 +13,7 @@ struct ScopeBody: ~Copyable {
   private enum Report {
     case notDue
     /// Due, or being made. The scope ends only after the report is made, because the test must not be over by then.
-    case due(waiter: UnsafeContinuation<Void, Never>?)
+    case due
     case delivered
   }
 
@@ -21,6 +21,8 @@ struct ScopeBody: ~Copyable {
   private enum Dump {
     case missing
     /// The tasks are being inspected. The time that this takes does not count as running time.
+    ///
+    /// The scope ends only after that, because its failure lists the tasks.
     case underWay(at: Duration)
     case known(String, at: Duration)
   }
@@ -28,6 +30,8 @@ struct ScopeBody: ~Copyable {
   private var phase = Phase.notBegun
   private var report = Report.notDue
   private var tasksAtProblem = Dump.missing
+  /// The end of the scope, if it waits for the report or for the inspection of the tasks.
+  private var waiter: UnsafeContinuation<Void, Never>?
   /// The first problem, if there is one.
   private(set) var problem: ScopeProblem?
   /// Whether a task was ready when the tasks were inspected: work outside the test made it ready just before.
@@ -72,7 +76,7 @@ struct ScopeBody: ~Copyable {
     }
     switch report {
     case .notDue:
-      report = .due(waiter: nil)
+      report = .due
       return .report(first)
     case .due: return nil
     case .delivered: return .abandon
@@ -98,19 +102,22 @@ struct ScopeBody: ~Copyable {
     if case .delivered = report { true } else { false }
   }
 
-  /// Notes that the report was made; returns the continuation that waits for it.
+  /// Notes that the report was made; returns the continuation to resume, if the scope may end now.
   mutating func deliverReport() -> UnsafeContinuation<Void, Never>? {
-    guard case .due(let waiter) = report else {
+    guard case .due = report else {
       preconditionFailure("A report is delivered while it is \(report).")
     }
     report = .delivered
-    return waiter
+    return isDone() ? waiter.take() : nil
   }
 
-  /// Returns whether no report is due. If one is due, keeps `waiter`, which `deliverReport` then returns.
+  /// Returns whether no report is due, and no inspection of the tasks is under way.
+  ///
+  /// If not, keeps `waiter`, which `deliverReport` or `endDump` then returns.
+  /// Thread A inspects the tasks. Thread B ends the scope. Without the wait, its failure would not list the tasks.
   mutating func isDone(_ waiter: UnsafeContinuation<Void, Never>? = nil) -> Bool {
-    guard case .due = report else { return true }
-    report = .due(waiter: waiter)
+    if case .due = report {} else if !isBeingDumped { return true }
+    if let waiter { self.waiter = waiter }
     return false
   }
 
@@ -121,12 +128,16 @@ struct ScopeBody: ~Copyable {
     return true
   }
 
-  mutating func endDump(_ dump: String, hasReadyTask: Bool) {
+  /// Notes where the tasks are; returns the continuation to resume, if the scope may end now.
+  mutating func endDump(
+    _ dump: String, hasReadyTask: Bool
+  ) -> UnsafeContinuation<Void, Never>? {
     guard case .underWay(let time) = tasksAtProblem else {
       preconditionFailure("The inspection of tasks ends while it is \(tasksAtProblem).")
     }
     tasksAtProblem = .known(dump, at: time)
     hadReadyTask = hasReadyTask
+    return isDone() ? waiter.take() : nil
   }
 
   var dump: String? {
