@@ -178,16 +178,19 @@ final class TimedCallback: Sendable {
   let name: String
   /// Whether the work is a block that the test has delayed, or a handler of its timer, on a queue.
   let isDelayedBlock: Bool
+  /// Whether the work waits for a date, and so begins earlier or later if the owner's date is changed.
+  let awaitsDate: Bool
   let begin: @Sendable () -> Void
   /// Starts the work in real time, because virtual time is over. The argument is the rest of the delay.
   let handBack: @Sendable (Duration) -> Void
 
   init(
-    _ name: String, isDelayedBlock: Bool = false, begin: @escaping @Sendable () -> Void,
-    handBack: @escaping @Sendable (Duration) -> Void
+    _ name: String, isDelayedBlock: Bool = false, awaitsDate: Bool = false,
+    begin: @escaping @Sendable () -> Void, handBack: @escaping @Sendable (Duration) -> Void
   ) {
     self.name = name
     self.isDelayedBlock = isDelayedBlock
+    self.awaitsDate = awaitsDate
     self.begin = begin
     self.handBack = handBack
   }

@@ -275,7 +275,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     // The callback is released without the lock.
     _ = change { state in
       state.scope?.timedCallbacks.removeValue(forKey: ObjectIdentifier(work))
-        .flatMap { scope?.virtualClock.sleeps.cancel($0) }
+        .flatMap { scope?.virtualClock.sleeps.cancel($0.sleep) }
     }
   }
 

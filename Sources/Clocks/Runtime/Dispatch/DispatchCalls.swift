@@ -121,7 +121,8 @@ enum DispatchCalls {
       let work = DispatchedBlock(block, on: queue, of: owner)
       guard delay > .zero else { return work.submit() }
       let callback = TimedCallback(
-        "queue \"\(work.blockQueue.label)\"", isDelayedBlock: true, begin: { work.submit() },
+        "queue \"\(work.blockQueue.label)\"", isDelayedBlock: true,
+        awaitsDate: DispatchTimes.isVirtualDate(instant, of: owner), begin: { work.submit() },
         handBack: { work.submit(after: $0.wholeNanoseconds) })
       if owner.isVirtual, owner.enqueue(callback, after: delay) { return }
       RealSleeps.begin(blockAt: instant, of: owner)

@@ -45,11 +45,19 @@
       guard instant != never else { return nil }
       guard instant != now, instant != wallNow else { return .zero }
       let isUptime = instant >> 63 == 0
-      let isDate = !isUptime && instant >> 62 & 1 == 1
+      let isDate = isDate(instant)
       let value = isUptime ? instant : isDate ? 0 &- instant : instant & ~(1 << 63)
       let clock = isUptime ? CLOCK_MONOTONIC : isDate ? CLOCK_REALTIME : CLOCK_BOOTTIME
       let present = read(clock, of: owner)
       return value > present ? .nanoseconds(Int64(clamping: value - present)) : .zero
+    }
+
+    /// Whether an instant is a date. `never` and `wallNow` are dates, too.
+    static func isDate(_ instant: UInt64) -> Bool { instant >> 62 == 0b11 }
+
+    /// Whether an instant is a date, and the owner's tasks read a virtual date, which a test may set.
+    static func isVirtualDate(_ instant: UInt64, of owner: TaskOwner) -> Bool {
+      isDate(instant) && owner.reading(of: CLOCK_REALTIME) != nil
     }
 
     /// Returns the instant that is as far from the real present as `instant` is from the virtual present.

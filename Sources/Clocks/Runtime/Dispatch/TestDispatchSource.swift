@@ -30,8 +30,10 @@ import ClocksSupport
     private var suspensions = 0
     private var isOver = false
 
-    /// The next instant, in Dispatch's time, at which the timer fires; `nil` if virtual time does not fire it.
+    /// The next reading of `clock` at which the timer fires; `nil` if virtual time does not fire it.
     private var next: UInt64?
+    /// The clock of the date if the timer is set to dates, else the monotonic clock.
+    private var clock = CLOCK_MONOTONIC
     /// The nanoseconds between two firings; `nil` if the timer fires once.
     private var interval: UInt64?
     private var pending: TimedCallback?
@@ -77,8 +79,11 @@ import ClocksSupport
         forgetNext()
         guard owner.isVirtual, !isOver else { return false }
         self.interval = interval > 0 && interval < UInt64(Int64.max) ? interval : nil
+        let isOfDate = DispatchTimes.isVirtualDate(start, of: owner)
+        clock = isOfDate ? CLOCK_REALTIME : CLOCK_MONOTONIC
+        // A reading is less than 2^62, so the sum does not overflow.
         next = DispatchTimes.delay(until: start, for: owner).map {
-          DispatchTimes.instant(after: $0, for: owner)
+          min(now + UInt64($0.wholeNanoseconds), UInt64(Int64.max))
         }
         // Makes Dispatch forget the timer's former times.
         dispatch_source_set_timer(source, DispatchTimes.never, DispatchTimes.never, 0)
@@ -199,13 +204,18 @@ import ClocksSupport
       wait()
     }
 
+    /// The present, in nanoseconds of `clock`.
+    private var now: UInt64 { DispatchTimes.read(clock, of: owner) }
+
     private func wait() {
-      guard let next, let delay = DispatchTimes.delay(until: next, for: owner) else { return }
-      guard delay > .zero else { return fire() }
+      guard let next else { return }
+      let present = now
+      guard next > present else { return fire() }
       newest += 1
       let number = newest
       let work = TimedCallback(
         "timer on queue \"\(queue.label)\"", isDelayedBlock: true,
+        awaitsDate: clock == CLOCK_REALTIME,
         begin: { [weak self] in self?.timeHasCome(number) },
         handBack: { [weak self] delay in
           guard let self else { return }
@@ -213,6 +223,7 @@ import ClocksSupport
           lock.withLock { if self.isPending(number) { self.waitInRealTime(for: delay) } }
         })
       pending = work
+      let delay = Duration.nanoseconds(Int64(next - present))
       if !owner.enqueue(work, after: delay) { waitInRealTime(for: delay) }
     }
 
@@ -232,7 +243,7 @@ import ClocksSupport
       next = interval.flatMap { interval in
         // A timer that was suspended skips the firings that it has missed.
         var next = due + interval
-        let now = DispatchTimes.instant(after: .zero, for: owner)
+        let now = now
         if next <= now {
           firings.new += UInt((now - next) / interval + 1)
           next += (now - next) / interval * interval + interval
@@ -291,13 +302,6 @@ import ClocksSupport
         DispatchedBlock.run(number, on: queue, of: owner) { body() }
       }
       HandedBlock.withBlock(replacement, set)
-    }
-  }
-
-  extension DispatchTimes {
-    fileprivate static func instant(after delay: Duration, for owner: TaskOwner) -> UInt64 {
-      // A reading is less than 2^62, so the sum does not overflow.
-      min(read(CLOCK_MONOTONIC, of: owner) + UInt64(delay.wholeNanoseconds), UInt64(Int64.max))
     }
   }
 #endif

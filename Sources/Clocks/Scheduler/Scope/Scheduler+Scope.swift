@@ -179,29 +179,6 @@ extension Scheduler {
     if isOver { RuntimeHooks.runElsewhere(delayed.job, after: delayed.delay) }
   }
 
-  /// The present readings of the system's clocks for the scope's tasks; `nil` if the tasks see real time.
-  var systemClocks: SystemClocks? {
-    guard let scope, isVirtual else { return nil }
-    let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
-    return scope.start.advanced(by: now, andDateBy: dateOffset)
-  }
-
-  /// The value of `Date()` for the scope's tasks, as the time since 1970.
-  var date: Duration {
-    get {
-      guard let scope else { return .zero }
-      let passed = change { saturatingSum(scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
-      return saturatingSum(scope.start.sinceEpoch, passed)
-    }
-    set {
-      guard let scope else { return }
-      change { state in
-        state.scope?.dateOffset = saturatingDifference(
-          saturatingDifference(newValue, scope.start.sinceEpoch), scope.virtualClock.now)
-      }
-    }
-  }
-
   /// A line for each pending sleep of the scope, in wake order.
   var pendingLines: [String] { change { $0.scope?.virtualClock.pendingLines }?() ?? [] }
 
@@ -242,7 +219,9 @@ extension Scheduler {
         registered: virtualClock.now, task: nil, clock: .dispatch, tolerance: nil)
       let sleep = virtualClock.sleeps.add(
         .work(callback), until: deadline, name: callback.name, details: details)
-      state.scope?.timedCallbacks[ObjectIdentifier(callback)] = sleep
+      state.scope?.timedCallbacks[ObjectIdentifier(callback)] = PendingCallback(
+        sleep: sleep, details: details,
+        date: callback.awaitsDate ? state.scope?.date(at: deadline) : nil)
       state.order.chooser?.timedCallbackWaits(sleep.number, callback.name)
       return virtualClock.takeFulfilledWaiters()
     }
@@ -280,7 +259,7 @@ extension Scheduler {
       virtualClock.sleeps.pending.compactMap { sleep in
         guard isOnClock(sleep.details.clock) else { return nil }
         return virtualClock.sleeps.remove(sleep.number).map {
-          ($0, sleep.deadline - virtualClock.now)
+          ($0, max(.zero, sleep.deadline - virtualClock.now))
         }
       }
     }

@@ -95,7 +95,7 @@ final class ScopeState {
   let virtualClock: VirtualClock
   @exclusivity(unchecked) var pace: AutoAdvance
   @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
-  @exclusivity(unchecked) var timedCallbacks: [ObjectIdentifier: SleepQueue.Token] = [:]
+  @exclusivity(unchecked) var timedCallbacks: [ObjectIdentifier: PendingCallback] = [:]
   @exclusivity(unchecked) var body = ScopeBody()
   /// Detects skipped external waits; `nil` in a scope that does not wait for work outside it.
   @exclusivity(unchecked) private(set) var skippedWait: SkippedExternalWait?

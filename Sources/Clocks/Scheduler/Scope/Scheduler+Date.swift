@@ -1,0 +1,56 @@
+import ClocksSupport
+
+/// A timed callback that waits for its instant in a scope.
+struct PendingCallback {
+  var sleep: SleepQueue.Token
+  let details: SleepQueue.Details
+  /// The date for which the callback waits, measured from the scope's first date; `nil` if it waits for a duration.
+  let date: Duration?
+}
+
+extension Scheduler {
+  /// The present readings of the system's clocks for the scope's tasks; `nil` if the tasks see real time.
+  var systemClocks: SystemClocks? {
+    guard let scope, isVirtual else { return nil }
+    let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
+    return scope.start.advanced(by: now, andDateBy: dateOffset)
+  }
+
+  /// The value of `Date()` for the scope's tasks, as the time since 1970.
+  var date: Duration {
+    get {
+      guard let scope else { return .zero }
+      let passed = change { $0.scope?.date(at: scope.virtualClock.now) ?? .zero }
+      return saturatingSum(scope.start.sinceEpoch, passed)
+    }
+    set {
+      guard let scope else { return }
+      change { state in
+        state.scope?.dateOffset = saturatingDifference(
+          saturatingDifference(newValue, scope.start.sinceEpoch), scope.virtualClock.now)
+        state.scope?.dateWasSet()
+      }
+    }
+  }
+}
+
+extension ScopeState {
+  /// The date at an instant of the scope's time, measured from the scope's first date.
+  func date(at instant: Duration) -> Duration { saturatingSum(instant, dateOffset) }
+
+  /// Moves the callbacks that wait for dates to the instants at which these dates come now.
+  ///
+  /// An instant may have passed. Such callbacks begin next, in the order of their dates.
+  func dateWasSet() {
+    for (id, callback) in timedCallbacks {
+      guard let date = callback.date,
+        case .work(let work)? = virtualClock.sleeps.cancel(callback.sleep)
+      else { continue }
+      timedCallbacks[id]?.sleep = virtualClock.sleeps.add(
+        .work(work), until: saturatingDifference(date, dateOffset), name: work.name,
+        details: callback.details, as: callback.sleep.number)
+    }
+    // A thread outside the scope may have set the date while the scope is idle.
+    mustSetAlarm = true
+  }
+}
