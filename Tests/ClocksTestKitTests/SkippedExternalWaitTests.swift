@@ -157,6 +157,26 @@ enum WayToSleep: CaseIterable {
 
   // MARK: - No note
 
+  /// A task that waits until the test is idle has waited for time, although it has not run since a jump.
+  @Test(arguments: [false, true]) func ofATaskThatWaitsUntilTheTestIsIdle(isPaced: Bool)
+    async throws
+  {
+    let found = try await inVirtualTime {
+      let time = VirtualTime.current!
+      Task(name: "observer") {
+        if isPaced {
+          await time.never(within: .seconds(60)) { false }
+        } else {
+          await time.advance(upTo: .seconds(60)) { false }
+        }
+      }
+      await Task(name: "sleeper") { try? await Task.sleep(for: .seconds(5)) }.value
+      Issue.record(TimeoutFailure())
+      try await Task.sleep(for: .seconds(60))
+    }
+    #expect(found.map(\.text) == [""])
+  }
+
   /// A task that was cancelled in a sleep has waited for time.
   @Test(arguments: WayToSleep.allCases) func ofASleepThatATimeoutCancels(
     _ way: WayToSleep

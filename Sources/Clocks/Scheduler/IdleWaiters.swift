@@ -151,7 +151,10 @@ extension Scheduler {
   private nonisolated(nonsending) func suspend(in waiter: IdleWaiter) async {
     await withUnsafeContinuation { continuation in
       waiter.continuation = continuation
-      change { $0.append(waiter) }
+      change { state in
+        state.scope?.waitsForTime(UnownedTask(continuation).id)
+        state.append(waiter)
+      }
     }
   }
 

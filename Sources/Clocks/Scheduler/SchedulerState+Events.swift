@@ -40,7 +40,7 @@ extension SchedulerState {
     guard let scope, let over = scope.runtimeSleeps.taskBecameReady(task, on: scope.virtualClock)
     else { return false }
     makeReady(over)
-    scope.sleepWasCancelled(of: task)
+    scope.waitsForTime(task)
     return true
   }
 
@@ -224,7 +224,7 @@ extension SchedulerState {
 
   func sleepWasCancelled(of task: UInt64) {
     if recorder != nil { note(RecordedEvent(.cancelled, task: task)) }
-    scope?.sleepWasCancelled(of: task)
+    scope?.waitsForTime(task)
   }
 
   /// Notes that the time of a clock was `before`, and whether a sleep was removed because it wakes.

@@ -164,9 +164,9 @@ final class ScopeState {
     skippedWait?.wasCancelled(job.taskID, name: UnownedTask(job: job.job).name)
   }
 
-  /// Notes that the task has waited for time, and not for work outside the scope.
+  /// Notes that the task waits or has waited for time, or until the test is idle, and not for work outside the scope.
   @inline(never)
-  func sleepWasCancelled(of task: UInt64) { skippedWait?.forget(task) }
+  func waitsForTime(_ task: UInt64) { skippedWait?.forget(task) }
 
   /// The purpose of an alarm that is set now; `nil` if none is needed.
   ///
