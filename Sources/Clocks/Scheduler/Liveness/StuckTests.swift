@@ -64,10 +64,18 @@ enum StuckTests {
     // The tasks are retained until they were read.
     let known = TestCaseMembership.unowned + stuck.flatMap(\.tasks)
     defer { withExtendedLifetime(known) {} }
+    // A task may have thousands of children, so it is read once.
+    var snapshots: [UInt: TaskSnapshot?] = [:]
+    func read(_ address: UInt) -> TaskSnapshot? {
+      if let snapshot = snapshots[address] { return snapshot }
+      let snapshot = reader.read(address)
+      snapshots[address] = .some(snapshot)
+      return snapshot
+    }
     var addresses: [UInt] = []
     for task in known {
       var root = unsafeBitCast(task.job, to: UInt.self)
-      while let parent = reader.read(root)?.parent { root = parent }
+      while let parent = read(root)?.parent { root = parent }
       addresses.append(root)
     }
     let isAnyThreadHeld = stuck.contains { $0.holdsThread }
@@ -76,7 +84,7 @@ enum StuckTests {
     var isAnyTestCase = false
     while let address = addresses.popLast() {
       guard seen.insert(address).inserted else { continue }
-      guard let task = reader.read(address) else { return nil }
+      guard let task = read(address) else { return nil }
       if task.state == .over { continue }
       let owner = TaskOwnership.shared.owner(of: task.id)
       if !stuck.contains(where: { $0 === owner }) {
