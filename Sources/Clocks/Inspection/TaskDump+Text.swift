@@ -108,15 +108,22 @@ private struct TaskDumpWriter {
     var children: [Likeness]
   }
 
-  private func likeness(_ index: Int) -> Likeness {
+  /// How many levels of child tasks are listed and compared. A recursion may start any number of them, and each level
+  /// takes a part of the thread's stack here.
+  private static let mostLevels = 40
+
+  private func likeness(_ index: Int, depth: Int) -> Likeness {
     let entry = dump.entries[index]
+    let children = depth < Self.mostLevels ? children[index] ?? [] : []
     return Likeness(
       state: state(entry, isOneOfMany: true), functions: entry.task.functions + entry.thread,
-      children: (children[index] ?? []).map(likeness))
+      children: children.map { likeness($0, depth: depth + 1) })
   }
 
   func lines(below parent: Int? = nil, depth: Int = 0, frames: Int) -> [String] {
-    let groups = Dictionary(grouping: children[parent] ?? [], by: likeness).values
+    guard let children = children[parent] else { return [] }
+    guard depth < Self.mostLevels else { return ["… and child tasks below"] }
+    let groups = Dictionary(grouping: children) { likeness($0, depth: depth) }.values
     return groups.sorted { $0[0] < $1[0] }
       .flatMap { group(of: $0, depth: depth, frames: frames) }
   }

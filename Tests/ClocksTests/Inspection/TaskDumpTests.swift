@@ -23,6 +23,20 @@ import Testing
     TaskDump(entries, missing: missing, images: CodeImages()).text(mostLines: mostLines)
   }
 
+  @Test func aRecursionOfChildTasksIsListedToALimit() {
+    let tasks: [TaskSnapshot] = (1...100_000).map { id in
+      Self.task(id, awaits: .group(0), parent: id == 1 ? nil : id - 1)
+    }
+    let text = Self.text(tasks.map { Entry(task: $0) }, mostLines: 50)
+    let lines = text.split(separator: "\n")
+    #expect(lines.count == 42)
+    #expect(lines[0] == "Where the test's 100000 tasks are:")
+    #expect(lines[1] == "- task #1 awaits its child tasks")
+    #expect(lines[2] == "  - child task #2 awaits its child tasks")
+    #expect(lines[40].drop { $0 == " " } == "- child task #40 awaits its child tasks")
+    #expect(lines[41] == "… and child tasks below")
+  }
+
   @Test func eachStateHasItsWords() {
     let entries = [
       Entry(task: Self.task(1, .running), asks: true),
