@@ -108,8 +108,9 @@ private struct TaskDumpWriter {
     var children: [Likeness]
   }
 
-  /// How many levels of child tasks are listed and compared. A recursion may start any number of them, and each level
-  /// takes a part of the thread's stack here.
+  /// How many levels of child tasks are listed and compared.
+  ///
+  /// A recursion may start any number of levels, and each one takes a part of this thread's stack.
   private static let mostLevels = 40
 
   private func likeness(_ index: Int, depth: Int) -> Likeness {

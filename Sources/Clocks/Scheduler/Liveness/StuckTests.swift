@@ -6,7 +6,7 @@ import ClocksSupport
 /// for as long as it took to report the tests: each task that the test library awaits belongs to a
 /// reported test, and no job begins in any of them.
 enum StuckTests {
-  /// The ids of the awaited tasks, and the number of jobs that have begun in each test.
+  /// The ids of the awaited tasks of the test library, and the number of jobs that have begun in each test.
   private typealias Situation = [UInt64]
 
   /// The situation when only stuck tests were left. Used by the watchdog's timer only.
@@ -64,7 +64,7 @@ enum StuckTests {
     // The tasks are retained until they were read.
     let known = TestCaseMembership.unowned + stuck.flatMap(\.tasks)
     defer { withExtendedLifetime(known) {} }
-    // A task may have thousands of children, so it is read once.
+    // A task may have thousands of children, and of tasks above it, so it is read and passed once.
     var snapshots: [UInt: TaskSnapshot?] = [:]
     func read(_ address: UInt) -> TaskSnapshot? {
       if let snapshot = snapshots[address] { return snapshot }
@@ -73,10 +73,16 @@ enum StuckTests {
       return snapshot
     }
     var addresses: [UInt] = []
+    var passed: Set<UInt> = []
     for task in known {
-      var root = unsafeBitCast(task.job, to: UInt.self)
-      while let parent = read(root)?.parent { root = parent }
-      addresses.append(root)
+      var address = unsafeBitCast(task.job, to: UInt.self)
+      while passed.insert(address).inserted {
+        guard let parent = read(address)?.parent else {
+          addresses.append(address)
+          break
+        }
+        address = parent
+      }
     }
     let isAnyThreadHeld = stuck.contains { $0.holdsThread }
     var seen: Set<UInt> = []
@@ -87,7 +93,9 @@ enum StuckTests {
       guard let task = read(address) else { return nil }
       if task.state == .over { continue }
       let owner = TaskOwnership.shared.owner(of: task.id)
+      // Of the stuck tests' own tasks, which may start others on and on, the progress is counted.
       if !stuck.contains(where: { $0 === owner }) {
+        ids.append(task.id)
         switch (task.state, task.dependency) {
         // A task of the test library, which awaits its child tasks.
         case (.suspended, .group): break
@@ -100,7 +108,6 @@ enum StuckTests {
         }
       }
       isAnyTestCase = isAnyTestCase || TestCaseMembership.isTestCase(task.id)
-      ids.append(task.id)
       addresses += task.children
     }
     return isAnyTestCase ? ids.sorted() : nil
