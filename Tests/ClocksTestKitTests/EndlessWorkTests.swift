@@ -1,4 +1,5 @@
 import Clocks
+import ClocksSupport
 import ClocksTestKit
 import Dispatch
 import Foundation
@@ -107,6 +108,16 @@ private let queue = DispatchQueue(label: "orders")
     timer.cancel()
   }
 
+  /// The test's jobs continue meanwhile.
+  @Test func advancesBesideABlockedBlock() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    queue.async { Stuck.blocks() }
+    Task { while true { try await Task.sleep(for: .milliseconds(10)) } }
+    await clock.advance(by: .seconds(1))
+    await Stuck.losesContinuation()
+  }
+
   @Test func yields() async {
     guard Stuck.isAsked else { return }
     let clock = TestClock()
@@ -204,6 +215,7 @@ final class EndlessXCTests: XCTestCase {
     ("awaitsABlockThatSpins", "that has not ended: \"orders\"."),
     ("awaitsADroppedJob", "that an actor or an executor has not run to the end"),
     ("awaitsManyBlockedBlocks", "that has not ended"),
+    ("advancesBesideABlockedBlock", "that has not ended: \"orders\"."),
     ("awaitsBlocksWithoutEnd", "has run for more than"),
     ("yields", "has run for more than"), ("advances", "has run for more than"),
     ("advancesASleeper", "has run for more than"), ("settles", "has run for more than"),
@@ -258,6 +270,11 @@ final class EndlessXCTests: XCTestCase {
     #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
   }
 
+  @Test func testsThatShareAClockHaveALimitEach() async throws {
+    let child = try await Stuck.run("SharedClockExamples", alarm: 60)
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+  }
+
   @Test(arguments: ["testAwaitsABlockedBlock", "testAdvances", "testYields"])
   func aTestOfXCTestIsReportedAndTheProcessEnds(_ test: String) async throws {
     let child = try await Stuck.run(
@@ -266,5 +283,16 @@ final class EndlessXCTests: XCTestCase {
     #expect(child.exitCode == 1, "\(output)")
     #expect(output.contains("error: EndlessXCTests.\(test) : failed"), "\(output)")
     #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
+  }
+}
+
+/// Tests that share a clock run for long together, and not one by one.
+@Suite(.serialized) struct SharedClockExamples {
+  private static let clock = TestClock()
+
+  @Test(arguments: 0..<10) func runsForAWhile(_ number: Int) async {
+    guard Stuck.isAsked else { return }
+    let end = RealTime(in: .milliseconds(300))
+    while !end.hasPassed { await Self.clock.advance(by: .seconds(1)) }
   }
 }

@@ -2,7 +2,7 @@
 struct RunningTime {
   /// The number of changes in the test at the last check.
   fileprivate var changes: UInt64 = 0
-  /// The test of XCTest to which `total` belongs; 0 if the scheduler has only one test.
+  /// The test to which `total` belongs: tests that share a clock have one scheduler.
   private var test: UInt64 = 0
   private var total = Duration.zero
 
@@ -53,7 +53,10 @@ extension Scheduler {
   /// The test is then abandoned, so this returns `true` once.
   func newEndlessRun(after limit: Duration, _ duration: Duration) -> Bool {
     guard isTestKnown, !isTestOver else { return false }
-    let test = isProcessWide ? currentXCTest ?? 0 : 0
-    return change { $0.runningTime.add(duration, in: test) > limit }
+    let xcTest = isProcessWide ? currentXCTest : nil
+    return change { state in
+      let test = xcTest ?? state.testLifetime.unfinished.min() ?? 0
+      return state.runningTime.add(duration, in: test) > limit
+    }
   }
 }

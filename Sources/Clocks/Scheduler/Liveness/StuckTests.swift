@@ -150,7 +150,10 @@ extension Scheduler {
 
   /// Whether reported work, a job or a block, holds the main thread.
   fileprivate var holdsMain: Bool {
-    change { $0.idleness.abandonedOnMain != nil || $0.idleness.dispatchedBlocks.isMainAbandoned }
+    change { state in
+      guard state.reported != nil else { return false }
+      return state.idleness.abandonedOnMain != nil || state.idleness.dispatchedBlocks.isMainAbandoned
+    }
   }
 
   /// Whether the test is over. In XCTest, the task that makes a clock in `setUp` is over before the test begins.
