@@ -152,7 +152,8 @@ extension Scheduler {
   fileprivate var holdsMain: Bool {
     change { state in
       guard state.reported != nil else { return false }
-      return state.idleness.abandonedOnMain != nil || state.idleness.dispatchedBlocks.isMainAbandoned
+      return state.idleness.abandonedOnMain != nil
+        || state.idleness.dispatchedBlocks.isMainAbandoned
     }
   }
 
