@@ -108,6 +108,22 @@ private let queue = DispatchQueue(label: "orders")
     timer.cancel()
   }
 
+  /// A worker waits on a queue, and a thread does real work for three times the limit.
+  @Test func computesBesideAnIdleWorker() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    await clock.settle()
+    queue.async { Stuck.blocks() }
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        let end = RealTime(in: .milliseconds(1_500))
+        while !end.hasPassed {}
+        continuation.resume()
+      }
+    }
+    withExtendedLifetime(clock) {}
+  }
+
   /// The test's jobs continue meanwhile.
   @Test func advancesBesideABlockedBlock() async {
     guard Stuck.isAsked else { return }
@@ -225,7 +241,7 @@ final class EndlessXCTests: XCTestCase {
     ("blocksInALoopAndGoesOn", "has held its thread"),
   ])
   func aTestWithAClockIsReportedAndTheProcessEnds(_ test: String, report: String) async throws {
-    let child = try await Stuck.run("EndlessWorkExamples.*/\(test)\\(", alarm: 60)
+    let child = try await Stuck.run("EndlessWorkExamples.*/\(test)\\(")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     // Each job that blocks for a while is reported, before the loop is.
@@ -239,7 +255,7 @@ final class EndlessXCTests: XCTestCase {
     "awaitsBlocksWithoutEndInAScope", "beatsWithPauses", "awaitsATimerWithoutEnd",
   ])
   func aTestWithTheTraitIsEnded(_ test: String) async throws {
-    let child = try await Stuck.run("EndlessWorkExamples.*/\(test)\\(", alarm: 60)
+    let child = try await Stuck.run("EndlessWorkExamples.*/\(test)\\(")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     let others = child.issues.filter { !$0.text.contains("gave up at") }
@@ -251,7 +267,7 @@ final class EndlessXCTests: XCTestCase {
   }
 
   @Test func workThatGoesOnAfterATestIsAFailureOfIt() async throws {
-    let child = try await Stuck.run("EndlessWorkExamples.*/leavesBlocksWithoutEnd\\(", alarm: 60)
+    let child = try await Stuck.run("EndlessWorkExamples.*/leavesBlocksWithoutEnd\\(")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(child.issues.count == 1, "\(output)")
@@ -263,22 +279,24 @@ final class EndlessXCTests: XCTestCase {
   @Test(arguments: ["leavesAJob", "leavesABlock"])
   func workThatHoldsTheMainThreadAfterItsTestIsReported(_ test: String) async throws {
     let child = try await Stuck.run(
-      "LeftoverOnMainExamples.*/(\(test)|needsTheMainThread)\\(", alarm: 60)
+      "LeftoverOnMainExamples.*/(\(test)|needsTheMainThread)\\(")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(output.contains("Stuck.blocks()"), "\(output)")
     #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
   }
 
-  @Test func testsThatShareAClockHaveALimitEach() async throws {
-    let child = try await Stuck.run("SharedClockExamples", alarm: 60)
+  @Test(arguments: ["SharedClockExamples", "EndlessWorkExamples.*/computesBesideAnIdleWorker\\("])
+  func workThatEndsIsNotReported(_ tests: String) async throws {
+    let child = try await Stuck.run(tests)
     #expect(child.exitCode == 0, "\(child.standardOutput)")
+    #expect(child.issues.isEmpty, "\(child.standardOutput)")
   }
 
   @Test(arguments: ["testAwaitsABlockedBlock", "testAdvances", "testYields"])
   func aTestOfXCTestIsReportedAndTheProcessEnds(_ test: String) async throws {
     let child = try await Stuck.run(
-      "ClocksTestKitTests.EndlessXCTests/\(test)", library: "xctest", alarm: 60)
+      "ClocksTestKitTests.EndlessXCTests/\(test)", library: "xctest")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(output.contains("error: EndlessXCTests.\(test) : failed"), "\(output)")

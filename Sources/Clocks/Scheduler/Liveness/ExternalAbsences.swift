@@ -21,8 +21,11 @@ extension Scheduler {
       // If the test awaits the work, it does not matter what else happens in the test.
       let changes = isMissed ? state.externalChanges : state.changes
       let isWaiting = !isAnyRunning && (isMissed || mayBeLost && state.isExternalWorkLeft)
-      return state.activity.absence.isDue(isWaiting ? changes : nil, after: limit)
-        ? (state.externalChanges, isMissed) : nil
+      // A busy process may do real work for the test.
+      let isPatient = !isMissed && state.activity.absence.isProcessBusy
+      let isDue = state.activity.absence.isDue(
+        isWaiting ? changes : nil, after: limit, isPatient: isPatient)
+      return isDue ? (state.externalChanges, isMissed) : nil
     }
     guard let due else { return nil }
     if !due.isMissed, RealSleeps.mayWake(self) || MachineLoad.mayOutsideAct {
