@@ -2,13 +2,13 @@
 struct RunningTime {
   /// The number of changes in the test at the last check.
   fileprivate var changes: UInt64 = 0
-  /// The test to which `total` belongs: tests that share a clock have one scheduler.
-  private var test: UInt64 = 0
+  /// Identifies the tests to which `total` belongs: tests that share a clock have one scheduler.
+  private var tests: UInt64 = 0
   private var total = Duration.zero
 
-  /// Adds time for which a test has run. Returns the test's total.
-  fileprivate mutating func add(_ duration: Duration, in test: UInt64) -> Duration {
-    if test != self.test { (self.test, total) = (test, .zero) }
+  /// Adds time for which tests have run. Returns their total.
+  fileprivate mutating func add(_ duration: Duration, in tests: UInt64) -> Duration {
+    if tests != self.tests { (self.tests, total) = (tests, .zero) }
     total += duration
     return total
   }
@@ -55,8 +55,10 @@ extension Scheduler {
     guard isTestKnown, !isTestOver else { return false }
     let xcTest = isProcessWide ? currentXCTest : nil
     return change { state in
-      let test = xcTest ?? state.testLifetime.unfinished.min() ?? 0
-      return state.runningTime.add(duration, in: test) > limit
+      // Tests that share a scheduler, and run at the same time, have the limit each. It begins again when one ends.
+      let unfinished = state.testLifetime.unfinished
+      let tests = xcTest ?? unfinished.reduce(0, &+)
+      return state.runningTime.add(duration, in: tests) > limit * max(1, unfinished.count)
     }
   }
 }

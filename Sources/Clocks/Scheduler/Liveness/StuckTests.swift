@@ -36,7 +36,7 @@ enum StuckTests {
     // later.
     let limit = stuck.contains(where: \.mayForgetToAdvance) ? limit * 4 : limit
     guard found.since.lasts(limit), !Environment.keepsProcess, !isDebugged else { return }
-    endProcess(stuck, after: limit)
+    endProcess(stuck)
   }
 
   /// Returns the situation if only stuck tests are left; `nil` if another test may continue.
@@ -113,15 +113,15 @@ enum StuckTests {
     return isAnyTestCase ? ids.sorted() : nil
   }
 
-  private static func endProcess(_ stuck: [Scheduler], after limit: Duration) -> Never {
+  private static func endProcess(_ stuck: [Scheduler]) -> Never {
     // XCTest runs one test at a time. A test has several schedulers if it has a clock outside its scope.
     let count =
       TestCaseMembership.isOn ? Set(stuck.map { ObjectIdentifier($0.outermost) }).count : 1
     let tests = count == 1 ? "1 stuck test is" : "\(count) stuck tests are"
     Terminal.writeLine(
       """
-      error: The process ends with exit code 1, because only \(tests) left. The failures were reported, \
-      and for \(limit) of real time nothing has happened since. CLOCKS_KEEP_PROCESS=1 keeps the process, \
+      error: The process ends with exit code 1, because only \(tests) left. Each was reported, \
+      and has not ended since. CLOCKS_KEEP_PROCESS=1 keeps the process, \
       for a debugger.
 
       \(Scheduler.dumpText(of: stuck))
