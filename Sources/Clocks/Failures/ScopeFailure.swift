@@ -163,7 +163,8 @@ enum Runaway: Sendable {
       loop that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual \
       time: end it, or wait for less.
       """
-    case .endlessWork: "work on queues or executors goes on and on."
+    case .endlessWork:
+      "the scope's operation has returned, and work on queues or executors does not end. End it before."
     }
   }
 }

@@ -58,8 +58,9 @@ import ClocksSupport
 ///     seconds.
 ///   - freezesDate: Whether `Date()` reads virtual time where the clocks do.
 ///   - runningLimit: The real time for which the scope's tasks and blocks may run; a minute by default. Time in which
-///     nothing of the scope runs does not count, and scopes that run side by side share the time. Beyond the limit, a failure is recorded and the operation is cancelled. If the
-///     test continues to run for `stuckAfter`, all of its tasks are cancelled.
+///     nothing of the scope runs does not count, and scopes that run side by side share the time. Beyond the limit, a
+///     failure is recorded and the operation is cancelled. If the test continues to run for `stuckAfter`, all of its
+///     tasks are cancelled.
 ///   - fileID: The file in which a failure is recorded, as `#fileID`.
 ///   - filePath: The file in which a failure is recorded, as `#filePath`.
 ///   - line: The line at which a failure is recorded.
@@ -263,7 +264,8 @@ extension VirtualTime {
     var haveEndedSleepsRun = false
     for round in 0...101 {
       let wait = await scheduler.settle()
-      if case .endlessWork = wait.runaway, let absence = abandonWork() {
+      if case .endlessWork = wait.runaway {
+        guard let absence = abandonWork() else { continue }
         return hasProblem ? () : record(LeftoverFailure.endlessWork(absence))
       }
       if let neverIdles = wait.culprit {
