@@ -35,6 +35,12 @@ guarantee(
 )
 
 guarantee(
+    "A run of a search in which only callbacks repeat ends after many steps",
+    "StuckTestsTests",
+    ("SchedulerState.jump", "if isObserved, reason == nil { reason = order.chooser?.newRunaway() }", ""),
+)
+
+guarantee(
     "A lost wake-up is reported, and a wait for a thread, a process or a timer is not",
     "StuckTestsTests",
     ("Scheduler.newStandstill", "RealSleeps.mayWake(self) || ", ""),

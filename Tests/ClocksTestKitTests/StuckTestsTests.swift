@@ -420,6 +420,23 @@ final class StuckSetUpXCTests: XCTestCase {
     if Stuck.isAsked { await Stuck.yields() }
   }
 
+  @Test(.schedules) func awaitsATimerInAllOrders() async {
+    guard Stuck.isAsked else { return }
+    let timer = DispatchSource.makeTimerSource()
+    timer.setEventHandler {}
+    timer.schedule(deadline: .now() + 1, repeating: 1)
+    timer.activate()
+    await Stuck.losesContinuation()
+    timer.cancel()
+  }
+
+  @Test(.schedules) func submitsInAllOrders() async {
+    guard Stuck.isAsked else { return }
+    @Sendable func submit() { DispatchQueue.global().asyncAfter(deadline: .now() + 1) { submit() } }
+    submit()
+    await Stuck.losesContinuation()
+  }
+
   @Test(.schedules) func pollsInOneOrder() async throws {
     guard Stuck.isAsked else { return }
     let tally = Tally()
@@ -560,7 +577,10 @@ final class StuckSetUpXCTests: XCTestCase {
     #expect(child.exitCode == 0, "\(child)")
   }
 
-  @Test(arguments: ["pollsInAllOrders", "yieldsInAllOrders", "pollsInOneOrder"])
+  @Test(arguments: [
+    "pollsInAllOrders", "yieldsInAllOrders", "awaitsATimerInAllOrders", "submitsInAllOrders",
+    "pollsInOneOrder",
+  ])
   func anExploredLoopIsReportedAfterManySteps(_ test: String) async throws {
     let child = try await Stuck.run("StuckScheduleExamples.*/\(test)\\(", blockedAfter: "60")
     let output = child.standardOutput

@@ -259,7 +259,10 @@ struct SchedulerState: ~Copyable {
   }
 
   mutating func jump() -> Action {
-    if let reason = runaway.tooManyWakes, let action = abort(reason) { return action }
+    var reason = runaway.tooManyWakes
+    // A callback that repeats makes steps without a job.
+    if isObserved, reason == nil { reason = order.chooser?.newRunaway() }
+    if let reason, let action = abort(reason) { return action }
     if let task = scope!.taskToCancel() { return .cancel([task]) }
     let virtualClock = scope!.virtualClock
     let before = isObserved ? virtualClock.time : nil
