@@ -21,7 +21,7 @@ struct CodePlace: Hashable, Sendable {
 enum Symbolizer {
   typealias Meaning = (function: FunctionName?, line: SourceLine?)
 
-  /// The time that the other process may take.
+  /// The time that the other process may take, apart from that in which it waits for a processor.
   private static let limit: Duration = .seconds(10)
 
   private static let lock = Lock(.leaf)
@@ -136,7 +136,7 @@ enum Symbolizer {
         return nil
       }
       close(ends[1])
-      let output = text(from: ends[0], lines: lines)
+      let output = text(from: ends[0], of: process, lines: lines)
       // By now the tool has written everything, or takes too long.
       kill(process, SIGKILL)
       var status: CInt = 0
@@ -164,7 +164,7 @@ enum Symbolizer {
       return error == 0 ? process : nil
     }
 
-    private static func text(from file: CInt, lines: Int) -> String? {
+    private static func text(from file: CInt, of process: pid_t, lines: Int) -> String? {
       let end = RealTime(in: limit)
       var bytes: [UInt8] = []
       var count = 0
@@ -173,8 +173,11 @@ enum Symbolizer {
         var request = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
         // Checks the limit ten times a second.
         let ready = poll(&request, 1, 100)
-        if end.hasPassed || (ready < 0 && errno != EINTR) { return nil }
-        guard ready > 0 else { continue }
+        if ready < 0, errno != EINTR { return nil }
+        guard ready > 0 else {
+          if end.hasPassed, end.hasPassed(by: ProcFileSystem.delay(of: process)) { return nil }
+          continue
+        }
         let length = read(file, &part, part.count)
         guard length > 0 else { return nil }
         bytes += part[..<length]

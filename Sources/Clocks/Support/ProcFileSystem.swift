@@ -16,6 +16,12 @@
       return text.split { $0 == " " || $0 == "\n" }.map(String.init)
     }
 
+    /// Returns the nanoseconds for which the main thread of a process was ready without a processor; 0 if unknown.
+    static func delay(of process: pid_t) -> UInt64 {
+      let words = TextFile.read("/proc/\(process)/schedstat")?.split(separator: " ") ?? []
+      return words.count > 1 ? UInt64(words[1]) ?? 0 : 0
+    }
+
     /// Returns the names in a folder that are numbers; none if the folder cannot be read.
     private static func numbers(in path: String) -> [Int32] {
       guard let folder = opendir(path) else { return [] }
