@@ -194,7 +194,7 @@ guarantee(
     "EagerExecutorTests|AsyncLetOnExecutorTests",
     ("JobRuns.owner", "guard StatusProbe.here.readsChildren,", "guard !StatusProbe.here.readsChildren,"),
     ("CreationsOnExecutors.postpone", "($0.executor == executor || $0.executor == other) &&", "false &&"),
-    ("CustomExecutor.learn", "TaskOption.kind(of: executor, in: options) ?? serialKind", "serialKind"),
+    ("TaskOption.learn", "preferenceKind != serialKind", "preferenceKind == serialKind"),
     ("CreationsOnExecutors.end", "for (job, executor) in jobs { executor.enqueue(job) }", "_ = jobs"),
 )
 guarantee(

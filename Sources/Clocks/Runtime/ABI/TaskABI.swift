@@ -4,7 +4,7 @@
 //
 // Sources: the Swift runtime as of Swift 6.3.1, `include/swift/ABI` and `stdlib/public/Concurrency`.
 // Nothing is read before a probe has verified it with tasks of the kind in question: `StatusProbe`,
-// `TaskLayoutProbe` or `Hops.missing`.
+// `TaskLayoutProbe`, `TaskOption` or `Hops.missing`.
 
 /// The memory layout of jobs, tasks and actors.
 ///
@@ -122,6 +122,18 @@ enum TaskABI {
     static let resumeParent = 8
     /// The number of bytes that are read.
     static var size: Int { max(parent, resumeParent) + MemoryLayout<UInt>.size }
+  }
+
+  /// Offsets in `class TaskOptionRecord` and those of its subclasses that name an executor (TaskOptions.h).
+  enum Option {
+    /// `Flags`, whose lower 8 bits are the kind. The others are 0.
+    static let kind = 0
+    /// `Parent`, the next option.
+    static let next = 8
+    /// `TaskExecutor` or `Executor`, two words.
+    static let executor = 16
+    /// The number of bytes that are read.
+    static var size: Int { executor + 2 * MemoryLayout<UInt>.size }
   }
 
   /// `class DefaultActorImpl` (Actor.cpp)

@@ -62,7 +62,9 @@ extension RuntimeHooks {
     TaskStatus.prepare()
     if strategy != .none && strategy != .hook {
       TaskCreation.redirect()
-      Hops.learnKind()
+      #if os(Linux) && canImport(Glibc)
+        TaskOption.learn()
+      #endif
       DispatchCalls.redirect()
     }
     return strategy

@@ -5,14 +5,8 @@
 /// actor is then run by an actor drain. So each task of an explored test gets a preferred executor when it is
 /// created.
 ///
-/// Source: `swift_task_switch` and `DefaultActorImpl` in the Swift runtime (`Actor.cpp`), and the records of
-/// options in `TaskOptions.h`, as of Swift 6.3.1.
+/// Source: `swift_task_switch` and `DefaultActorImpl` in the Swift runtime (`Actor.cpp`), as of Swift 6.3.1.
 enum Hops {
-  /// The number with which the compiler marks the option of a task that names a preferred executor.
-  ///
-  /// 0 before the number is known.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var kind: UInt = 0
-
   /// The preferred executor, which lives as long as the process.
   ///
   /// It is not the default executor, because a task that prefers that one need not come back to it.
@@ -26,26 +20,9 @@ enum Hops {
     // The task releases the executor when it is over.
     _ = Unmanaged.passRetained(executor)
     var preference = TaskOption(
-      kind: kind, next: options, executor: ExecutorWords(executor.asUnownedTaskExecutor()))
+      kind: TaskOption.preferenceKind, next: options,
+      executor: ExecutorWords(executor.asUnownedTaskExecutor()))
     return withUnsafePointer(to: &preference) { make(UnsafeRawPointer($0)) }
-  }
-
-  /// Sets `kind` from the options of a task that is created with the preference for `executor`.
-  static func learn(from options: UnsafeRawPointer?) {
-    let executor = ExecutorWords(executor.asUnownedTaskExecutor())
-    kind = TaskOption.kind(of: executor, in: options) ?? kind
-  }
-
-  /// Sets `kind` by creating a task. Called once, after the creation of tasks was redirected.
-  static func learnKind() {
-    guard TaskCreation.isSeen,
-      #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *)
-    else { return }
-    let learning = ThreadContext.capturingNextJob(for: .learning) {
-      Task.detached(executorPreference: executor) {}
-    }
-    learning.map { RuntimeHooks.run($0, on: .pool) }
-    CustomExecutor.learnSerialKind()
   }
 
   /// What prevents hops from being seen in this process, in words; `nil` if they can be seen.
@@ -58,7 +35,7 @@ enum Hops {
     guard #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *) else {
       return "executors that tasks prefer"
     }
-    guard kind != 0 else { return "how a task is made that prefers an executor" }
+    guard TaskOption.areReadable else { return "how a task is made that prefers an executor" }
 
     let target = Target()
     let body: @Sendable () async -> Void = {
@@ -107,23 +84,6 @@ enum Hops {
   /// An opaque sink, which keeps the optimizer from eliding the preceding hop.
   @inline(never)
   private static func use(_ first: Int, _ second: Int) { withExtendedLifetime((first, second)) {} }
-}
-
-/// An option with which a task is created, and that names an executor.
-struct TaskOption {
-  var kind: UInt
-  var next: UnsafeRawPointer?
-  var executor: ExecutorWords
-
-  /// Returns the kind of the option that names `executor`; `nil` if there is none.
-  static func kind(of executor: ExecutorWords, in options: UnsafeRawPointer?) -> UInt? {
-    var next = options
-    while let option = next?.load(as: TaskOption.self) {
-      if option.executor.reference == executor.reference { return option.kind }
-      next = option.next
-    }
-    return nil
-  }
 }
 
 /// A job that runs all jobs that are queued on one actor. It can be read only before it runs.

@@ -89,20 +89,26 @@ struct CustomExecutor: Equatable {
   ///
   /// A serial executor takes precedence over one that the task prefers.
   static func first(in options: UnsafeRawPointer) -> First {
+    guard TaskOption.areReadable else { return .runtime }
     var found: CustomExecutor?
     var next: UnsafeRawPointer? = options
-    while let option = next?.load(as: TaskOption.self) {
-      let executor = option.executor.reference
-      if option.kind == serialKind {
+    while let option = next {
+      // In a debug build `load(as:)` would be a call of a generic function. These reads are inlined.
+      next = (option + TaskABI.Option.next).assumingMemoryBound(to: UnsafeRawPointer?.self).pointee
+      let kind = (option + TaskABI.Option.kind).assumingMemoryBound(to: UInt.self).pointee
+      // An option of another kind may be shorter than one that names an executor.
+      guard kind == TaskOption.serialKind || kind == TaskOption.preferenceKind else { continue }
+      let executor = (option + TaskABI.Option.executor)
+        .assumingMemoryBound(to: ExecutorWords.self).pointee.reference
+      if kind == TaskOption.serialKind {
         // The jobs of the main actor pass through the hooks, too.
         if executor == ExecutorWords(MainActor.sharedUnownedExecutor).reference { return .runtime }
         // Neither a default actor nor the default executor has a table.
         if executor.table != 0 { return .custom(Self(reference: executor, isSerial: true)) }
         if executor.object != 0 { return .defaultActor }
-      } else if Hops.kind != 0, option.kind == Hops.kind {
+      } else {
         found = Self(reference: executor, isSerial: false)
       }
-      next = option.next
     }
     return found.map(First.custom) ?? .runtime
   }
@@ -113,38 +119,5 @@ struct CustomExecutor: Equatable {
     } else if #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *) {
       unsafeBitCast(reference, to: (any TaskExecutor).self).enqueue(ExecutorJob(job))
     }
-  }
-
-  /// The kind of the option with a task's serial executor, as the compiler writes it; `nil` before it is known.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var serialKind: UInt?
-
-  /// Learns the kind. Called once, after the creation of tasks was redirected.
-  static func learnSerialKind() {
-    _ = ThreadContext.capturingNextJob(for: .learning) {
-      Task.detached { @LearningActor in }
-    }
-  }
-
-  /// Reads the kind from the options of a task that is created on `LearningActor`.
-  static func learn(from options: UnsafeRawPointer?) {
-    let executor = ExecutorWords(LearningActor.executor.asUnownedSerialExecutor())
-    serialKind = TaskOption.kind(of: executor, in: options) ?? serialKind
-  }
-}
-
-/// The actor of a task whose creation shows the kind of the option with a serial executor.
-@globalActor private actor LearningActor {
-  /// Runs each job immediately.
-  final class Executor: SerialExecutor {
-    func enqueue(_ job: consuming ExecutorJob) {
-      UnownedJob(job).runSynchronously(on: asUnownedSerialExecutor())
-    }
-  }
-
-  static let shared = LearningActor()
-  static let executor = Executor()
-
-  nonisolated var unownedExecutor: UnownedSerialExecutor {
-    Self.executor.asUnownedSerialExecutor()
   }
 }

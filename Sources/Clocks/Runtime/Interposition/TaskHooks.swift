@@ -47,12 +47,12 @@ enum TaskCreation {
     switch thread?.pointee.purpose {
     case .preferring: return true
     case .learning:
-      Hops.learn(from: options)
-      CustomExecutor.learn(from: options)
+      TaskOption.learn(from: options)
     case .nothing, .testCase, .networking, .threadOfOwner, nil: break
     }
     // The first condition is cheap, and nearly always false.
     return TaskOwnership.shared.isAnyExplored && creator?.isExplored == true
+      && TaskOption.areReadable
   }
 
   /// Registers a task that the current thread has created, unless its first job has reached the hooks.
