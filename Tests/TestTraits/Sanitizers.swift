@@ -8,3 +8,18 @@ import Foundation
 package let hasSanitizer = ["__asan_init", "__tsan_init"].contains { (name: String) in
   dlsym(dlopen(nil, RTLD_NOW), name) != nil
 }
+
+/// Whether the kernel shows what each thread does, and its children. In some containers it does not, and the self-test
+/// lists that.
+package let areThreadsShown: Bool = {
+  #if os(Linux)
+    let folder = "/proc/self/task/\(getpid())"
+    func text(of file: String) -> String? {
+      try? String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+    }
+    return text(of: "children") != nil
+      && ["syscall", "schedstat"].allSatisfy { text(of: $0)?.isEmpty == false }
+  #else
+    return true
+  #endif
+}()

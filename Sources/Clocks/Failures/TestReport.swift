@@ -171,9 +171,14 @@ extension SchedulingSelfTest {
   /// Failures that this package records carry the same note; a failed expectation of the test does not. Unseen
   /// dispatched blocks alone cause no warning: they are seen on Linux only.
   func warnOfWhatIsMissing() {
-    guard otherCopy == nil, missing != Self.dispatch, TestLibraries.isTestProcess, let note
+    guard otherCopy == nil, missingForTests != Self.dispatch, TestLibraries.isTestProcess, let note
     else { return }
     Terminal.writeLine("warning: \(note.dropFirst("Note: ".count))")
+  }
+
+  /// The parts that are not seen and that this process needs for its tests, in words.
+  private var missingForTests: [String] {
+    Environment.everywhere == nil ? missing.filter { !hiddenFiles.contains($0) } : missing
   }
 
   /// The note that each failure carries in a process in which not everything of a test can be seen.
@@ -184,6 +189,7 @@ extension SchedulingSelfTest {
         may be the cause of this failure.
         """
     }
+    let missing = missingForTests
     guard !missing.isEmpty else { return nil }
     return """
       Note: this process has the capability \(capability) (hook strategy \(strategy)), so a test clock cannot \

@@ -117,7 +117,7 @@ struct ThreadStack {
     /// The stack pointers of the threads that are blocked.
     private static func ends() -> [UInt] {
       ProcFileSystem.threads.compactMap { thread in
-        let fields = ProcFileSystem.words(of: thread, in: "syscall")
+        let fields = ProcFileSystem.words(of: thread, in: .syscall)
         return fields.count >= 3 ? UInt(fields[fields.count - 2].dropFirst(2), radix: 16) : nil
       }
     }

@@ -3,17 +3,43 @@
 
   /// What the kernel tells about this process in `/proc`: its threads and its open files.
   enum ProcFileSystem {
-    /// The kernel's numbers of all threads of the process; none if they cannot be read.
-    static var threads: [pid_t] { numbers(in: "/proc/self/task") }
+    /// A file that the kernel has for each thread, unless it was built without that file.
+    enum ThreadFile: String {
+      /// `running`, or the number of the system call and its six arguments, the stack pointer and the program counter.
+      case syscall
+      /// The time on a processor, the time in a processor's queue, and the number of turns.
+      case schedstat
+      /// The child processes that the thread has started.
+      case children
 
-    /// Returns the words of a thread's file; none if the thread is over.
-    ///
-    /// In `syscall` these are `running`, or the number of the system call and its six arguments, the stack pointer and
-    /// the program counter. In `schedstat` they are the time on a processor, the time in a processor's queue, and the
-    /// number of turns.
-    static func words(of thread: pid_t, in file: String) -> [String] {
-      let text = TextFile.read("/proc/self/task/\(thread)/\(file)") ?? ""
-      return text.split { $0 == " " || $0 == "\n" }.map(String.init)
+      /// Whether the kernel shows this file, by that of the main thread.
+      var isShown: Bool { text(of: getpid()).map { !$0.isEmpty || self == .children } ?? false }
+
+      fileprivate func text(of thread: pid_t) -> String? {
+        TextFile.read("\(folder)/task/\(thread)/\(rawValue)")
+      }
+    }
+
+    /// Changed by tests only.
+    nonisolated(unsafe) static var folder = "/proc/self"
+
+    /// What is not seen because the kernel does not show it, as in some containers, in words.
+    static var missing: [String] {
+      let files: [(isShown: Bool, effect: String, name: String)] = [
+        (ThreadFile.syscall.isShown, "which threads wait", "task/*/syscall"),
+        (ThreadFile.schedstat.isShown, "how long threads run", "task/*/schedstat"),
+        (ThreadFile.children.isShown, "child processes", "task/*/children"),
+        (numbers(in: "fd") != nil, "open files", "fd"),
+      ]
+      return files.filter { !$0.isShown }.map { "\($0.effect) (/proc/self/\($0.name))" }
+    }
+
+    /// The kernel's numbers of all threads of the process; none if they cannot be read.
+    static var threads: [pid_t] { numbers(in: "task") ?? [] }
+
+    /// Returns the words of a thread's file; none if the thread is over, or if the kernel does not show the file.
+    static func words(of thread: pid_t, in file: ThreadFile) -> [String] {
+      (file.text(of: thread) ?? "").split { $0 == " " || $0 == "\n" }.map(String.init)
     }
 
     /// Returns the nanoseconds for which the main thread of a process was ready without a processor; 0 if unknown.
@@ -22,9 +48,9 @@
       return words.count > 1 ? UInt64(words[1]) ?? 0 : 0
     }
 
-    /// Returns the names in a folder that are numbers; none if the folder cannot be read.
-    private static func numbers(in path: String) -> [Int32] {
-      guard let folder = opendir(path) else { return [] }
+    /// Returns the names in a folder that are numbers; `nil` if the folder cannot be read.
+    private static func numbers(in name: String) -> [Int32]? {
+      guard let folder = opendir("\(folder)/\(name)") else { return nil }
       defer { closedir(folder) }
       var numbers: [Int32] = []
       while let entry = readdir(folder) {
@@ -42,13 +68,18 @@
     /// Must be called at load: sockets that are opened later may wake a test.
     static func noteInheritedSockets() { _ = inheritedSockets }
 
-    /// Whether a socket is open that the process has not inherited.
-    static var areSocketsNew: Bool { !sockets.isSubset(of: inheritedSockets) }
+    /// Whether a socket is open that the process has not inherited, as far as that can be read.
+    static var areSocketsNew: Bool {
+      guard let sockets, let inheritedSockets else { return true }
+      return !sockets.isSubset(of: inheritedSockets)
+    }
 
-    /// The names of the open sockets, without the standard streams.
-    private static var sockets: Set<String> {
-      let files = numbers(in: "/proc/self/fd").filter { $0 > 2 }
-      return Set(files.map { target(of: "/proc/self/fd/\($0)") }.filter { $0.hasPrefix("socket:") })
+    /// The names of the open sockets, without the standard streams; `nil` if they cannot be read.
+    private static var sockets: Set<String>? {
+      numbers(in: "fd").map { files in
+        let targets = files.filter { $0 > 2 }.map { target(of: "\(folder)/fd/\($0)") }
+        return Set(targets.filter { $0.hasPrefix("socket:") })
+      }
     }
 
     /// Returns the target of a symbolic link; an empty text if it cannot be read.

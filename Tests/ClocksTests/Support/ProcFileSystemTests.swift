@@ -1,23 +1,36 @@
-#if os(Linux)
-  import Glibc
+#if os(Linux) && canImport(Glibc)
+  import ClocksSupport
   import Testing
+  import TestTraits
 
   @testable import Clocks
 
-  @Suite struct ProcFileSystemTests {
-    private static var delayOfMainThread: UInt64 {
-      let words = ProcFileSystem.words(of: getpid(), in: "schedstat")
-      return words.count > 1 ? UInt64(words[1]) ?? 0 : 0
+  /// What follows if the kernel does not show the process's threads and files.
+  @Suite(.enabled(if: areThreadsShown)) struct ProcFileSystemTests {
+    @Test func whatIsNotShownIsListed() async {
+      await #expect(processExitsWith: .success) {
+        let selfTest = SchedulerCapability.selfTest
+        #expect(selfTest.missing.isEmpty)
+        let strategy = try #require(HookStrategy(rawValue: selfTest.strategy))
+        ProcFileSystem.folder = "/nowhere"
+        #expect(
+          SchedulingSelfTest(strategy).missing == [
+            "which threads wait (/proc/self/task/*/syscall)",
+            "how long threads run (/proc/self/task/*/schedstat)",
+            "child processes (/proc/self/task/*/children)", "open files (/proc/self/fd)",
+          ])
+      }
     }
 
-    @Test func theDelayOfAProcessIsThatOfItsMainThread() {
-      let before = Self.delayOfMainThread
-      let delay = ProcFileSystem.delay(of: getpid())
-      #expect(before <= delay && delay <= Self.delayOfMainThread)
-    }
-
-    @Test func anUnknownProcessHasNoDelay() {
-      #expect(ProcFileSystem.delay(of: -1) == 0)
+    @Test func workOutsideTheTestIsAssumedIfItCannotBeSeen() async {
+      await #expect(processExitsWith: .success) {
+        let own = OutsideWork.currentThread
+        ProcFileSystem.folder = "/nowhere"
+        #expect(OutsideWork.isAnyThreadBusy)
+        #expect(MachineLoad.mayOutsideAct)
+        #expect(ProcFileSystem.areSocketsNew)
+        #expect(OutsideWork.turnsIfAllWait(holders: [], paused: [own]) == nil)
+      }
     }
   }
 #endif

@@ -54,6 +54,8 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
 
   /// The parts that are not seen because a symbol, a bit or an offset is not where it should be, in words.
   let unverified: [String]
+  /// The files of the process that the kernel does not show, in words. Only reports and clocks-everywhere need them.
+  let hiddenFiles: [String]
   /// The image, in words, whose copy of this module has the hooks instead of this copy; `nil` if there is none.
   let otherCopy: String?
 
@@ -65,7 +67,7 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
 
   /// The parts that are not seen, in words; empty if everything is seen.
   public var missing: [String] {
-    missingJobs + unverified + (seesDispatch ? [] : Self.dispatch)
+    missingJobs + unverified + hiddenFiles + (seesDispatch ? [] : Self.dispatch)
   }
 
   static let dispatch = ["work on dispatch queues"]
@@ -100,6 +102,11 @@ extension SchedulingSelfTest {
     otherCopy = OtherCopy.place
     // If another copy of this module has the hooks, the calls are redirected to that copy.
     seesDispatch = DispatchCalls.areSeen && otherCopy == nil
+    #if os(Linux)
+      hiddenFiles = ProcFileSystem.missing
+    #else
+      hiddenFiles = []
+    #endif
     guard strategy != .none else {
       // No hooks are installed, so nothing is seen. No job is created to test that, because a sleep would trap in a
       // program whose own default executor cannot delay jobs.

@@ -36,10 +36,11 @@ enum OutsideWork {
   }
 
   #if os(Linux) && canImport(Glibc)
-    /// Whether another thread runs or sleeps for some time. O(threads).
+    /// Whether another thread may run or sleep for some time. O(threads).
     ///
     /// A thread that waits for a file, a socket or a lock does not count: most such threads wait forever.
     static var isAnyThreadBusy: Bool {
+      guard ProcFileSystem.ThreadFile.syscall.isShown else { return true }
       let own = currentThread
       return ProcFileSystem.threads.contains { thread in
         let call = systemCall(of: thread).first ?? ""
@@ -93,7 +94,7 @@ enum OutsideWork {
 
     /// Returns the number of the system call in which a thread is, or `running`, and the call's arguments.
     private static func systemCall(of thread: pid_t) -> [String] {
-      ProcFileSystem.words(of: thread, in: "syscall")
+      ProcFileSystem.words(of: thread, in: .syscall)
     }
 
     /// Whether a system call waits, and nothing but another thread of this process or a timer can end the wait.
@@ -160,7 +161,8 @@ enum OutsideWork {
     ///   - holders: The threads of the test's jobs and blocks. A wait with a limit ends by itself.
     ///   - paused: The threads whose waits end in virtual time. They may wake up in between.
     static func turnsIfAllWait(holders: Set<Int32>, paused: Set<Int32>) -> Turns? {
-      guard holders.allSatisfy({ waitsWithinTheProcess(systemCall(of: $0), isOfBlock: true) })
+      guard ProcFileSystem.ThreadFile.syscall.isShown,
+        holders.allSatisfy({ waitsWithinTheProcess(systemCall(of: $0), isOfBlock: true) })
       else { return nil }
       let all = ProcFileSystem.threads
       guard !all.isEmpty else { return nil }
@@ -179,11 +181,14 @@ enum OutsideWork {
           thread == own
             || (isOutside ? waitsForever(call) : waitsWithinTheProcess(call, isOfBlock: false))
         else { return nil }
-        let number = ProcFileSystem.words(of: thread, in: "schedstat").last.flatMap(UInt64.init)
+        // Without the number of its turns, it is not known whether the thread has run between two looks.
+        guard
+          let number = ProcFileSystem.words(of: thread, in: .schedstat).last.flatMap(UInt64.init)
+        else { return nil }
         // Dispatch's thread for timers also runs for the watchdog's timer, so its turns do not count.
         let isForEvents = epollWaits.contains(call.first ?? "")
         turns.ofAll[thread] = isForEvents && !isOutside ? 0 : number
-        if isOutside { turns.ofOutside = (turns.ofOutside ?? 0) &+ (number ?? 0) }
+        if isOutside { turns.ofOutside = (turns.ofOutside ?? 0) &+ number }
       }
       return turns
     }

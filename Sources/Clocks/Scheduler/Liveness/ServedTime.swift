@@ -142,20 +142,16 @@ struct MachineLoad {
   static var mayOutsideAct: Bool {
     #if os(Linux) && arch(x86_64)
       let threads = ProcFileSystem.threads
-      let haveNoChildren = threads.allSatisfy {
-        // `read` returns `nil` if the thread is over, or if the kernel does not list children.
-        TextFile.read("/proc/self/task/\($0)/children")?.isEmpty != false
-      }
-      guard haveNoChildren, TextFile.read("/proc/self/task/\(getpid())/children") != nil else {
-        return true
-      }
-      guard !ProcFileSystem.areSocketsNew else { return true }
+      guard ProcFileSystem.ThreadFile.syscall.isShown, ProcFileSystem.ThreadFile.children.isShown,
+        threads.allSatisfy({ ProcFileSystem.words(of: $0, in: .children).isEmpty }),
+        !ProcFileSystem.areSocketsNew
+      else { return true }
       // The system calls in which a thread waits for other threads: `pause`, `rt_sigtimedwait`, `rt_sigsuspend`,
       // `futex`, `epoll_wait`, `epoll_pwait`.
       let waits: Set<String> = ["34", "128", "130", "202", "232", "281", "running"]
       // The main thread does not count, because it may be in a run loop.
       var calls = threads.filter { $0 != getpid() }
-        .compactMap { ProcFileSystem.words(of: $0, in: "syscall").first }
+        .compactMap { ProcFileSystem.words(of: $0, in: .syscall).first }
         .filter { !waits.contains($0) }
       // 35 is `nanosleep`. The sanitizer's thread sleeps for a tenth of a second again and again.
       if hasSanitizerThread, let place = calls.firstIndex(of: "35") { calls.remove(at: place) }
@@ -176,7 +172,7 @@ struct MachineLoad {
     var waits: [Int32: UInt64] = [:]
     #if os(Linux)
       for thread in ProcFileSystem.threads {
-        let fields = ProcFileSystem.words(of: thread, in: "schedstat")
+        let fields = ProcFileSystem.words(of: thread, in: .schedstat)
         if fields.count > 1 { waits[thread] = UInt64(fields[1]) }
       }
     #endif
