@@ -141,12 +141,12 @@ final class SymbolTable {
     return file.text(at: names &+ UInt(function.name))
   }
 
-  /// Returns whether the file has a symbol of this name. O(symbols).
-  func contains(_ name: String) -> Bool {
+  /// Returns the address of a symbol in the file; `nil` if the file has no symbol of this name. O(symbols).
+  func address(ofSymbol name: String) -> UInt? {
     name.withCString { wanted in
-      symbols.contains {
+      symbols.first {
         $0.value != 0 && file.isText(at: names &+ UInt($0.name), equalTo: wanted)
-      }
+      }?.value
     }
   }
 }
@@ -211,7 +211,7 @@ package enum OwnCopy {
       guard let program = LoadedImage.all.first else { return false }
       let here = UInt(bitPattern: unsafeBitCast(marker, to: UnsafeRawPointer?.self))
       if program.code.contains(where: { $0.contains(here) }) { return false }
-      return SymbolTable(path: "/proc/self/exe")?.contains(name) ?? false
+      return SymbolTable(path: "/proc/self/exe")?.address(ofSymbol: name) != nil
     #else
       return false
     #endif

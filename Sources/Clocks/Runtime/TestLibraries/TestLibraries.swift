@@ -44,7 +44,8 @@ enum TestLibraries {
   static var missing: [String] {
     switch running {
     case .swiftTesting?: SwiftTesting.missing
-    case .xcTest?: XCTest.canFail ? [] : ["how XCTest records a failure (XCTFail)"]
+    case .xcTest?:
+      (XCTest.canFail ? [] : ["how XCTest records a failure (XCTFail)"]) + XCTestFailures.missing
     case nil: []
     }
   }

@@ -2,8 +2,8 @@ import ClocksSupport
 
 /// Observes the failures that XCTest records.
 ///
-/// XCTest's functions are found by their symbols. The observer conforms to a protocol whose requirements are in
-/// the order of `XCTestObservation`. Source: `XCTestObservation.swift` of swift-corelibs-xctest, as of Swift 6.3.
+/// XCTest's functions are found by their symbols. The observer conforms to a protocol like
+/// `XCTestObservation`. Source: `XCTestObservation.swift` of swift-corelibs-xctest, as of Swift 6.3.
 enum XCTestFailures {
   typealias Listener = @Sendable (_ text: String, _ file: String, _ line: Int) -> Void
 
@@ -90,13 +90,21 @@ enum XCTestFailures {
     private struct Shared { var call: () -> AnyObject }
     private struct Add { var call: (any LookAlikeObservation) -> Void }
 
+    nonisolated(unsafe) private static let shared = SwiftFunction(
+      named: "$s6XCTest0A17ObservationCenterC6sharedACvgZ")
+    nonisolated(unsafe) private static let add = RuntimeSymbol.address(
+      of: "$s6XCTest0A17ObservationCenterC15addTestObserveryyAA0aB0_pF")
+    private static let canObserve =
+      shared != nil && add != nil && XCTestRequirements.areAsExpected
+
+    /// What is not seen of the tests of XCTest, in words.
+    static var missing: [String] {
+      canObserve ? [] : ["which test of XCTest runs, and its failures"]
+    }
+
     /// Whether tests are observed. Begins to observe them when it is first read.
     static let isObserved: Bool = {
-      guard
-        let shared = SwiftFunction(named: "$s6XCTest0A17ObservationCenterC6sharedACvgZ"),
-        let add = RuntimeSymbol.address(
-          of: "$s6XCTest0A17ObservationCenterC15addTestObserveryyAA0aB0_pF")
-      else { return false }
+      guard let shared, let add, canObserve else { return false }
       SwiftFunction(add, of: shared.as(Shared.self).call()).as(Add.self).call(observer)
       return true
     }()
@@ -104,23 +112,11 @@ enum XCTestFailures {
     private static let observer = Observer()
   #else
     static let isObserved = false
+    static var missing: [String] { [] }
   #endif
 }
 
 #if os(Linux)
-  // The protocol is `package`: otherwise the optimizer deletes the methods, which this module never calls.
-  package protocol LookAlikeObservation: AnyObject {
-    func testBundleWillStart(_ bundle: AnyObject)
-    func testSuiteWillStart(_ suite: AnyObject)
-    func testCaseWillStart(_ testCase: AnyObject)
-    func testCase(
-      _ testCase: AnyObject, didFailWithDescription description: String, inFile file: String?,
-      atLine line: Int)
-    func testCaseDidFinish(_ testCase: AnyObject)
-    func testSuiteDidFinish(_ suite: AnyObject)
-    func testBundleDidFinish(_ bundle: AnyObject)
-  }
-
   private final class Observer: LookAlikeObservation, Sendable {
     func testBundleWillStart(_ bundle: AnyObject) {}
     func testSuiteWillStart(_ suite: AnyObject) {}
