@@ -1,4 +1,5 @@
 import Clocks
+import ClocksSupport
 import Testing
 
 /// Runs each test of the process in virtual time, although the tests do not ask for it.
@@ -8,12 +9,38 @@ package enum EverywhereTests {
 
   private static let hasBegun: Void = {
     #if os(Linux) && canImport(Glibc)
-      if !TestDeclarations.add(EverywhereTrait()) {
+      if TestDeclarations.add(EverywhereTrait()) {
+        CompiledSwiftTesting.willCreateTask = UnknownDeclarations.look
+      } else {
         Everywhere.warn("Swift Testing is of another version, so its tests run in real time.")
       }
       Everywhere.begin()
     #endif
   }()
+}
+
+/// Tests that Swift Testing declares by a function that `TestDeclarations` does not replace, so they lack the trait.
+enum UnknownDeclarations {
+  /// Guards `known`. Rank `leaf`.
+  private static let lock = Lock(.leaf)
+  nonisolated(unsafe) private static var known: Set<Test.ID> = []
+
+  /// Warns of the current test if it lacks the trait. Only the first call for each test has an effect.
+  @Sendable static func look() {
+    guard let test = Test.current, !test.isSuite, Environment.everywhere != "real",
+      !test.traits.contains(where: { $0 is EverywhereTrait }),
+      lock.withLock({ known.insert(test.id).inserted })
+    else { return }
+    Everywhere.warn(
+      "\(test.id.fullName) runs in real time: Clocks does not know the function that declares it.")
+  }
+}
+
+extension Test.ID {
+  /// For example `Shop.Cart/total()`.
+  fileprivate var fullName: String {
+    moduleName + "." + nameComponents.joined(separator: "/")
+  }
 }
 
 /// Runs each test case in a scope of its own, and records how the test case ends.
@@ -28,7 +55,7 @@ struct EverywhereTrait: TestTrait, SuiteTrait, TestScoping {
   ) async throws {
     guard !Self.isInside, let testCase else { return try await function() }
     let record = EverywhereRecord(
-      test.id.moduleName + "." + test.id.nameComponents.joined(separator: "/"),
+      test.id.fullName,
       arguments: test.isParameterized ? TimelineAttachments.arguments(of: testCase) : "")
     defer { record.end() }
     let location = test.sourceLocation

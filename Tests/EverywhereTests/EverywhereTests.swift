@@ -74,6 +74,17 @@ import Testing
     #expect(records.values.joined().map(\.virtual) == [true, true])
   }
 
+  @Test(.unless(.suitesAreInRealTime)) func aTestOfAnUnknownDeclarationIsNamed() async throws {
+    let (records, child) = try await run("EverywhereTests.declaredByHand")
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    #expect(records.isEmpty)
+    #expect(
+      child.standardOutput.lines(containing: "clocks-everywhere:") == [
+        "clocks-everywhere: EverywhereTests.declaredByHand() runs in real time: "
+          + "Clocks does not know the function that declares it."
+      ], "\(child.standardOutput)")
+  }
+
   @Test func aStuckTestIsAdvisedToRunInRealTime() async throws {
     let (_, child) = try await run(
       "EverywhereTraitSamples/losesAContinuation", ["CLOCKS_BLOCKED_AFTER": "0.5"])

@@ -140,6 +140,7 @@ extension SchedulingSelfTest {
     if strategy != .hook {
       #if os(Linux) && canImport(Glibc)
         if !TaskCreation.isSeen { unverified.append("the creation of tasks") }
+        if !TaskCreation.seesTestCases { unverified.append("which tasks run test cases") }
         if !TaskCreation.seesAsyncLets { unverified.append("the creation of async let tasks") }
         if TaskCreation.isSeen, !TaskOption.areReadable {
           unverified.append("on which executor a task begins")

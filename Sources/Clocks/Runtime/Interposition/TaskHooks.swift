@@ -10,6 +10,8 @@ enum TaskCreation {
   nonisolated(unsafe) static var isSeen = false
   /// Whether the creation of `async let` tasks is seen.
   nonisolated(unsafe) static var seesAsyncLets = false
+  /// Whether the creation of tasks by Swift Testing is seen, unless the process does not have the library.
+  nonisolated(unsafe) static var seesTestCases = false
 
   /// Redirects the calls, and those of `JobRuns`, where that is possible. Called once, while the hooks are installed.
   static func redirect() {
@@ -22,7 +24,9 @@ enum TaskCreation {
       let seen = CallTables.redirectEach(entries, in: .users())
       (isSeen, seesAsyncLets) = (seen.contains(0), seen.contains(1))
       JobRuns.areSeen = seen.contains(3)
-      CallTables.redirect([createTestCase.entry], in: .library("libTesting.so"))
+      seesTestCases =
+        CallTables.redirect([createTestCase.entry], in: .library("libTesting.so"))
+        || LoadedImage.all(named: "libTesting.so").isEmpty
     #endif
   }
 
@@ -231,7 +235,8 @@ enum JobRuns {
     /// For calls by Swift Testing, which creates a task for each test case.
     private static let createTestCase: Interposed<Create> = Interposed("swift_task_create") {
       flags, options, type, function, context in
-      makeTestCase { createTestCase.original(flags, options, type, function, context) }
+      CompiledSwiftTesting.willCreateTask?()
+      return makeTestCase { createTestCase.original(flags, options, type, function, context) }
     }
 
     private static let beginAsyncLet: Interposed<BeginAsyncLet> = Interposed("swift_asyncLet_begin")

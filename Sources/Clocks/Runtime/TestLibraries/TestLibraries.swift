@@ -216,6 +216,10 @@ package struct CompiledSwiftTesting: Sendable {
 
   /// Set at load, while there is only one thread. Later only tests change it.
   nonisolated(unsafe) package static var registered: CompiledSwiftTesting?
+
+  /// Called before Swift Testing creates a task, which may run a test case. Set at load.
+  @exclusivity(unchecked) nonisolated(unsafe) package static var willCreateTask:
+    (@Sendable () -> Void)?
 }
 
 enum XCTest {
