@@ -225,7 +225,7 @@ final class EndlessXCTests: XCTestCase {
 }
 
 /// Work that never ends is reported once, and then the test is abandoned, or the process ends.
-@Suite struct EndlessWorkTests {
+@Suite(.enabled(if: areThreadsShown)) struct EndlessWorkTests {
   @Test(arguments: [
     ("awaitsABlockedBlock", "that has not ended: \"orders\"."),
     ("awaitsABlockThatSpins", "that has not ended: \"orders\"."),

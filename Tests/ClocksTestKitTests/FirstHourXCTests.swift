@@ -306,7 +306,8 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
 
   // MARK: - Queues
 
-  @Test(.disabled(if: isSanitized)) func aBlockedQueueHasLinesInTheDump() async throws {
+  @Test(.disabled(if: isSanitized), .enabled(if: areThreadsShown))
+  func aBlockedQueueHasLinesInTheDump() async throws {
     let (text, issues) = try await run(example: "waitsInAQueue")
     let dump = try #require(issues.first?.dump, "\(text)")
     #expect(

@@ -451,7 +451,7 @@ final class StuckSetUpXCTests: XCTestCase {
 }
 
 /// A test that does not continue is reported. Then it is abandoned, or the process ends.
-@Suite struct StuckTestsTests {
+@Suite(.enabled(if: areThreadsShown)) struct StuckTestsTests {
   @Test(arguments: [
     ("losesContinuation", "awaits a continuation"), ("waitsInACircle", "A circle: task #"),
     ("yields", "gave up at"), ("blocks", "Stuck.blocks()"), ("spins", "has held its thread"),

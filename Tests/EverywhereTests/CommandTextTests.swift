@@ -132,7 +132,8 @@ extension EverywhereCommandTests {
   // MARK: - The build
 
   /// `swift test` warns when the command only builds, and no test matches.
-  @Test(.enabled(if: isBuilt && !hasSanitizer)) func theBuildWritesNothing() async throws {
+  @Test(.enabled(if: isBuilt && !hasSanitizer && areThreadsShown))
+  func theBuildWritesNothing() async throws {
     let (child, calls) = try await runSwiftTest([], ["--quiet"])
     #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
     #expect(calls == ["test --quiet --skip .", "test --skip-build --quiet"])

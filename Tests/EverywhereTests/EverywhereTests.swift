@@ -47,7 +47,7 @@ import Testing
     tenths.mapValues { order == "real" ? 0 : Double($0) / 10 }
   }
 
-  @Test func eachTestCaseHasAScope() async throws {
+  @Test(.enabled(if: areThreadsShown)) func eachTestCaseHasAScope() async throws {
     let (records, child) = try await run("EverywhereSamples")
     #expect(child.exitCode == 1, "\(child.standardOutput)")
     let failed = records.filter { $0.value.contains { $0.passed == false } }.keys
@@ -210,7 +210,7 @@ import Testing
   }
 
   /// Locks, conditions and `DispatchQueue.sync` are not seen as waits.
-  @Test(arguments: orders)
+  @Test(.enabled(if: areThreadsShown), arguments: orders)
   func threadsThatAreHeldWaitInVirtualTime(_ order: String) async throws {
     let seconds = try await passing("EverywhereXCTHeldSamples", order: order)
     let tenths = [
@@ -224,13 +224,13 @@ import Testing
     #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
   }
 
-  @Test(arguments: orders)
+  @Test(.enabled(if: areThreadsShown), arguments: orders)
   func waitsOfDifferentKindsMeet(_ order: String) async throws {
     let seconds = try await passing("EverywhereXCTMixedSamples", order: order)
     #expect(seconds.count == 17)
   }
 
-  @Test(arguments: orders)
+  @Test(.enabled(if: areThreadsShown), arguments: orders)
   func blocksThatCannotBeginKeepNoTimeFromPassing(_ order: String) async throws {
     let seconds = try await passing("EverywhereXCTQueueSamples", order: order)
     let tenths = [
@@ -249,7 +249,7 @@ import Testing
     #expect(records.values.joined().compactMap(\.virtualSeconds).map(Self.withoutReadings) == [0.3])
   }
 
-  @Test(arguments: orders)
+  @Test(.enabled(if: areThreadsShown), arguments: orders)
   func jobsThatHoldAnExecutorSleepInVirtualTime(_ order: String) async throws {
     let seconds = try await passing("EverywhereXCTExecutorSamples", order: order)
     let tenths = [
@@ -284,7 +284,7 @@ import Testing
     #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
   }
 
-  @Test(.disabled(if: hasSanitizer), arguments: orders)
+  @Test(.disabled(if: hasSanitizer), .enabled(if: areThreadsShown), arguments: orders)
   func aThreadThatWaitsForEventsKeepsNoTimeFromMoving(_ order: String) async throws {
     let seconds = try await passing("EverywhereXCTProcessSamples", order: order)
     #expect(seconds.count == 4)
@@ -304,7 +304,8 @@ import Testing
     #expect(child.exitCode == 0, "\(child.standardOutput)")
   }
 
-  @Test(arguments: ["", "1"]) func threadsOfThePoolAreHeld(_ seed: String) async throws {
+  @Test(.enabled(if: areThreadsShown), arguments: ["", "1"])
+  func threadsOfThePoolAreHeld(_ seed: String) async throws {
     let (records, child) = try await run(
       "EverywhereHeldSamples", seed.isEmpty ? [:] : ["CLOCKS_EVERYWHERE_SEED": seed])
     #expect(child.exitCode == 0, "\(child.standardOutput)")
@@ -348,7 +349,7 @@ import Testing
       record?.reasons == ["time passes while \(thread) goes on, which may be real work"])
   }
 
-  @Test func timersFromOutsideTestsAreVirtual() async throws {
+  @Test(.enabled(if: areThreadsShown)) func timersFromOutsideTestsAreVirtual() async throws {
     let seconds = try await passing("EverywhereXCTOuterTimerSamples", order: "0")
     #expect(seconds.count == 1)
     // Some real time has passed between the timer's creation and the test.
@@ -428,7 +429,7 @@ import Testing
     #expect(Set(numbers).count == 4)
   }
 
-  @Test func timePassesWhileABlockWaitsForTheTest() async throws {
+  @Test(.enabled(if: areThreadsShown)) func timePassesWhileABlockWaitsForTheTest() async throws {
     for seed in ["", "1"] {
       let (records, child) = try await run(
         "leavesABlockOnAQueue", ["CLOCKS_EVERYWHERE_SEED": seed])
@@ -440,6 +441,7 @@ import Testing
   }
 
   @Test(.unless(.suitesAreInRealTime)) func theLimitOfABlockIsVirtual() async throws {
+    guard areThreadsShown else { return }
     let (records, child) = try await run("waitsWithALimitOnAQueue")
     #expect(child.exitCode == 0, "\(child.standardOutput)")
     let record = try #require(records["\(Self.suite)/waitsWithALimitOnAQueue()"]?.first)

@@ -8,7 +8,8 @@ import Testing
     .deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("PlainBundle/PlainTests.swift").path
 
-  @Test(.enabled(if: EverywhereCommandTests.isBuilt), .disabled(if: hasSanitizer))
+  @Test(
+    .enabled(if: EverywhereCommandTests.isBuilt && areThreadsShown), .disabled(if: hasSanitizer))
   func theClocksAndWaitsOfTheBundleAreVirtual() async throws {
     try await withTemporaryPath { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

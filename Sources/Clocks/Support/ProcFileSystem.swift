@@ -26,6 +26,7 @@
     /// What is not seen because the kernel does not show it, as in some containers, in words.
     static var missing: [String] {
       let files: [(isShown: Bool, effect: String, name: String)] = [
+        (!threads.isEmpty, "which threads there are", "task"),
         (ThreadFile.syscall.isShown, "which threads wait", "task/*/syscall"),
         (ThreadFile.schedstat.isShown, "how long threads run", "task/*/schedstat"),
         (ThreadFile.children.isShown, "child processes", "task/*/children"),

@@ -22,6 +22,7 @@ import Testing
 
   @Test(arguments: Self.provocations.keys.sorted())
   func itSaysWhatThePageQuotes(_ quote: String) async throws {
+    if quote.hasPrefix("Nothing has happened in the process"), !areThreadsShown { return }
     let provocation = try #require(Self.provocations[quote])
     let text = try await provocation()
     #expect(Troubleshooting.quote(quote, fits: text), "\(text)")

@@ -1,11 +1,13 @@
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 @testable import Clocks
 
 /// Jobs that block their threads: the report names the function in which the thread is blocked.
-@Suite(.disabled(if: isUnderAddressSanitizer)) struct BlockedThreadTests {
+@Suite(.disabled(if: isUnderAddressSanitizer), .enabled(if: areThreadsShown))
+struct BlockedThreadTests {
   private static func report(of test: String) async throws -> String {
     let child = try await ChildProcess.runSwiftTesting(
       "BlockedThreads.*\(test)\\(",

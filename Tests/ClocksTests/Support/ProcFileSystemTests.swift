@@ -15,6 +15,7 @@
         ProcFileSystem.folder = "/nowhere"
         #expect(
           SchedulingSelfTest(strategy).missing == [
+            "which threads there are (/proc/self/task)",
             "which threads wait (/proc/self/task/*/syscall)",
             "how long threads run (/proc/self/task/*/schedstat)",
             "child processes (/proc/self/task/*/children)", "open files (/proc/self/fd)",
