@@ -456,7 +456,7 @@ guarantee(
     ("JobPause.hasBegun", "case .running, .parallel, .over: false", "case .running, .over: false"),
     ("JobPause.init", "isOfBlock ? .over : .running", ".running"),
     ("DispatchedBlock.run", "let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)", "let waits: ThreadWaits? = nil"),
-    ("LimitedWait.wait", "observe { limited.wake.signal() }", ""),
+    ("LimitedWait.wait", "observe? { limited.wakeUp() }", ""),
     ("BlockQueue.init", "Self.classes.concurrent.contains(Self.classOfObject(queue))", "false"),
     ("BlockQueue.init", "address: UInt(bitPattern: queue)", "address: 0"),
 )

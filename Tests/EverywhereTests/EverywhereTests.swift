@@ -243,6 +243,12 @@ import Testing
     #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
   }
 
+  @Test(arguments: orders)
+  func aMethodThatWaitsWithALimitIsPaused(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTLimitSamples", order: order)
+    #expect(seconds.count == 3)
+  }
+
   @Test(.unless(.suitesAreInRealTime)) func aSyncOnTheMainQueueSleepsInVirtualTime() async throws {
     let (records, child) = try await run("EverywhereQueueSamples")
     #expect(child.exitCode == 0, "\(child.standardOutput)")

@@ -165,6 +165,51 @@ final class EverywhereXCTQueueSamples: TimedSamples, @unchecked Sendable {
   }
 }
 
+/// A method that waits with a limit, while many blocks begin at different instants.
+final class EverywhereXCTLimitSamples: TimedSamples, @unchecked Sendable {
+  private func submitBlocks(_ end: @escaping @Sendable () -> Void) {
+    for count in 1...100 {
+      let instant = DispatchTime.now() + 0.1 + Double(count) / 10_000
+      DispatchQueue.global().asyncAfter(deadline: instant, execute: end)
+    }
+  }
+
+  func testASemaphoreWithALimit() {
+    let semaphore = DispatchSemaphore(value: 0)
+    for _ in 1...10 {
+      submitBlocks { semaphore.signal() }
+      for _ in 1...100 { XCTAssertEqual(semaphore.wait(timeout: .now() + 5), .success) }
+    }
+    check(11)
+  }
+
+  func testAGroupWithALimit() {
+    let group = DispatchGroup()
+    for _ in 1...10 {
+      for _ in 1...100 { group.enter() }
+      submitBlocks { group.leave() }
+      XCTAssertEqual(group.wait(timeout: .now() + 5), .success)
+    }
+    check(11)
+  }
+
+  /// The thread belongs to no test. It is created while the method waits.
+  func testAThreadEndsAWaitWithALimit() {
+    let semaphore = DispatchSemaphore(value: 0)
+    DispatchQueue.global().asyncAfter(deadline: .now() + 0.1) {
+      var thread = pthread_t()
+      pthread_create(
+        &thread, nil,
+        { argument in
+          sleep(1)
+          Unmanaged<DispatchSemaphore>.fromOpaque(argument!).takeUnretainedValue().signal()
+          return nil
+        }, Unmanaged.passRetained(semaphore).toOpaque())
+    }
+    XCTAssertEqual(semaphore.wait(timeout: .now() + 300), .success)
+  }
+}
+
 @Suite(.enabled(if: runsSamples)) struct EverywhereQueueSamples {
   @Test func aSyncOnTheMainQueueSleeps() async {
     let start = Date()

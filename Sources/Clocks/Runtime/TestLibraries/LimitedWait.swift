@@ -7,8 +7,13 @@ import Synchronization
   /// The suite was not written for virtual time. The thread holds its job, or its block. If all threads of the process
   /// wait for each other, other jobs run and time moves (`IdleProcess`). So the thread does not wait for the object
   /// with a limit in real time. It waits to be woken: when the object is signalled, and at the instant.
+  ///
+  /// A look at all threads takes milliseconds for each step of time. So the wait of a test method pauses the method,
+  /// unless work outside the scope may end the wait: then time would jump to the limit before that work is done.
   final class LimitedWait: Sendable {
     nonisolated(unsafe) private let object: OpaquePointer
+    /// The test method that waits; `nil` if the wait does not pause it.
+    private let method: ThreadWaits?
     private let isOver = Atomic(false)
     private let wake = ThreadSemaphore()
 
@@ -16,7 +21,47 @@ import Synchronization
     private static let lock = Lock(.leaf)
     @exclusivity(unchecked) nonisolated(unsafe) private static var all: [LimitedWait] = []
 
-    private init(for object: OpaquePointer) { self.object = object }
+    private init(for object: OpaquePointer, of method: ThreadWaits?) {
+      (self.object, self.method) = (object, method)
+    }
+
+    /// The method counts as running before its thread continues, so that time does not move in between.
+    ///
+    /// A call that comes after the wait may end the pause of a later wait. Then `IdleProcess` moves time until that
+    /// wait ends.
+    private func wakeUp() {
+      method?.resume()
+      wake.signal()
+    }
+
+    /// Returns the result if the object is signalled, or if the instant has come.
+    ///
+    /// A signal that was sent before the instant counts, so `isOver` is read first.
+    private func end(_ wait: (UInt64) -> Int) -> Int? {
+      let isOver = isOver.load(ordering: .acquiring)
+      let result = wait(DispatchTimes.now)
+      return isOver || result == 0 ? result : nil
+    }
+
+    /// Waits until the thread is woken. Returns the result of `end`.
+    private func next(_ wait: (UInt64) -> Int) -> Int? {
+      func wakesUp() -> Int? {
+        wake.wait()
+        return end(wait)
+      }
+      guard let method, !OutsideWork.isPossible else { return wakesUp() }
+      let isReady: () -> Int?? = {
+        if let result = self.end(wait) { return .some(result) }
+        return OutsideWork.isPossible ? .some(nil) : nil
+      }
+      return method.paused(unless: isReady, wakesUp)
+    }
+
+    /// Notes that work outside the scopes begins, which may end the waits of test methods. Then these count as running.
+    static func outsideWorkBegins() {
+      guard ThreadWaits.areSleepsSeen else { return }
+      for wait in lock.withLock({ all }) { wait.method?.resume() }
+    }
 
     /// Waits for an object, and returns the result; `nil` if the current thread waits in another way.
     ///
@@ -25,28 +70,28 @@ import Synchronization
     ///   - wait: Returns 0 if the object is signalled. Its argument is an instant; 0 is now.
     static func wait(
       for object: OpaquePointer, until instant: UInt64,
-      observe: (@escaping @Sendable () -> Void) -> Void = { _ in }, _ wait: (UInt64) -> Int
+      observe: ((@escaping @Sendable () -> Void) -> Void)? = nil, _ wait: (UInt64) -> Int
     ) -> Int? {
       guard instant != DispatchTimes.now, let owner = ThreadContext.runningOwner?.pausingAll,
         let delay = DispatchTimes.delay(until: instant, for: owner), delay > .zero
       else { return nil }
-      let limited = LimitedWait(for: object)
+      // Signals that are not all seen could not end the pause in time.
+      let waits = observe == nil ? ThreadWaits.ofThread : nil
+      let method = waits?.work == .method ? waits : nil
+      let limited = LimitedWait(for: object, of: method)
       lock.withLock { all.append(limited) }
       defer { lock.withLock { all.removeAll { $0 === limited } } }
       // The wait is registered, so a later signal wakes the thread. An earlier signal is taken here.
       if wait(DispatchTimes.now) == 0 { return 0 }
-      observe { limited.wake.signal() }
+      observe? { limited.wakeUp() }
       let callback = TimedCallback("a wait with a limit") {
         limited.isOver.store(true, ordering: .releasing)
-        limited.wake.signal()
+        limited.wakeUp()
       }
       guard owner.enqueue(callback, after: delay) else { return nil }
       defer { owner.remove(callback) }
       while true {
-        limited.wake.wait()
-        let isOver = limited.isOver.load(ordering: .acquiring)
-        let result = wait(DispatchTimes.now)
-        if isOver || result == 0 { return result }
+        if let result = limited.next(wait) { return result }
       }
     }
 
@@ -55,7 +100,7 @@ import Synchronization
     /// Another thread may have taken the signal.
     static func mayEnd(for object: OpaquePointer) {
       guard ThreadWaits.areSleepsSeen else { return }
-      for wait in lock.withLock({ all.filter { $0.object == object } }) { wait.wake.signal() }
+      for wait in lock.withLock({ all.filter { $0.object == object } }) { wait.wakeUp() }
     }
   }
 

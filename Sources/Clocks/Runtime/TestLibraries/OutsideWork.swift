@@ -7,7 +7,14 @@ enum OutsideWork {
   ///
   /// Also counts blocks that wait for a run loop. Sources of Dispatch, and its uses of files, count forever.
   private static let count = Atomic(0)
-  static func begins() { count.add(1, ordering: .relaxed) }
+  static func begins() {
+    continues()
+    #if os(Linux) && canImport(Glibc)
+      LimitedWait.outsideWorkBegins()
+    #endif
+  }
+  /// Counts a thread again, without an effect on waits that are under way.
+  static func continues() { count.add(1, ordering: .relaxed) }
   static func ends() { count.subtract(1, ordering: .relaxed) }
 
   /// Whether there may be such work, besides real timers of run loops. Without it, time may jump immediately.

@@ -136,7 +136,7 @@ extension ThreadWaits {
     Self.lock.withLock {
       guard standing == expected else { return }
       standing = next
-      if next == .ofTest { OutsideWork.begins() } else { OutsideWork.ends() }
+      if next == .ofTest { OutsideWork.continues() } else { OutsideWork.ends() }
     }
   }
 
@@ -145,7 +145,7 @@ extension ThreadWaits {
     guard areSleepsSeen else { return }
     lock.withLock {
       for thread in testThreads where thread.owner === owner {
-        if thread.standing == .asleep { OutsideWork.begins() }
+        if thread.standing == .asleep { OutsideWork.continues() }
         thread.standing = .outside
       }
     }
