@@ -457,6 +457,7 @@ guarantee(
     ("JobPause.init", "isOfBlock ? .over : .running", ".running"),
     ("DispatchedBlock.run", "let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)", "let waits: ThreadWaits? = nil"),
     ("LimitedWait.wait", "observe? { limited.wakeUp() }", ""),
+    ("OutsideWork.begins", "LimitedWait.outsideWorkBegins()", ""),
     ("BlockQueue.init", "Self.classes.concurrent.contains(Self.classOfObject(queue))", "false"),
     ("BlockQueue.init", "address: UInt(bitPattern: queue)", "address: 0"),
 )
