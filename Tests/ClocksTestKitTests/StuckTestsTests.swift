@@ -582,7 +582,9 @@ final class StuckSetUpXCTests: XCTestCase {
     "pollsInOneOrder",
   ])
   func anExploredLoopIsReportedAfterManySteps(_ test: String) async throws {
-    let child = try await Stuck.run("StuckScheduleExamples.*/\(test)\\(", blockedAfter: "60")
+    // A run of many steps takes long on a busy machine.
+    let child = try await Stuck.run(
+      "StuckScheduleExamples.*/\(test)\\(", blockedAfter: "60", alarm: 280)
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(output.contains("steps have run in this order"), "\(output)")
