@@ -420,16 +420,6 @@ final class StuckSetUpXCTests: XCTestCase {
     if Stuck.isAsked { await Stuck.yields() }
   }
 
-  @Test(.schedules) func awaitsATimerInAllOrders() async {
-    guard Stuck.isAsked else { return }
-    let timer = DispatchSource.makeTimerSource()
-    timer.setEventHandler {}
-    timer.schedule(deadline: .now() + 1, repeating: 1)
-    timer.activate()
-    await Stuck.losesContinuation()
-    timer.cancel()
-  }
-
   @Test(.schedules) func submitsInAllOrders() async {
     guard Stuck.isAsked else { return }
     @Sendable func submit() { DispatchQueue.global().asyncAfter(deadline: .now() + 1) { submit() } }
@@ -578,8 +568,7 @@ final class StuckSetUpXCTests: XCTestCase {
   }
 
   @Test(arguments: [
-    "pollsInAllOrders", "yieldsInAllOrders", "awaitsATimerInAllOrders", "submitsInAllOrders",
-    "pollsInOneOrder",
+    "pollsInAllOrders", "yieldsInAllOrders", "submitsInAllOrders", "pollsInOneOrder",
   ])
   func anExploredLoopIsReportedAfterManySteps(_ test: String) async throws {
     // A run of many steps takes long on a busy machine.

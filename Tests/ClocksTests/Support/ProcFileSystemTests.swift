@@ -1,11 +1,12 @@
 #if os(Linux) && canImport(Glibc)
   import ClocksSupport
-  import Testing
+  import Glibc
   import TestTraits
+  import Testing
 
   @testable import Clocks
 
-  /// What follows if the kernel does not show the process's threads and files.
+  /// What the kernel shows of a process, and what follows if it does not.
   @Suite(.enabled(if: areThreadsShown)) struct ProcFileSystemTests {
     @Test func whatIsNotShownIsListed() async {
       await #expect(processExitsWith: .success) {
@@ -21,6 +22,21 @@
             "child processes (/proc/self/task/*/children)", "open files (/proc/self/fd)",
           ])
       }
+    }
+
+    private static var delayOfMainThread: UInt64 {
+      let words = ProcFileSystem.words(of: getpid(), in: .schedstat)
+      return words.count > 1 ? UInt64(words[1]) ?? 0 : 0
+    }
+
+    @Test func theDelayOfAProcessIsThatOfItsMainThread() {
+      let before = Self.delayOfMainThread
+      let delay = ProcFileSystem.delay(of: getpid())
+      #expect(before <= delay && delay <= Self.delayOfMainThread)
+    }
+
+    @Test func anUnknownProcessHasNoDelay() {
+      #expect(ProcFileSystem.delay(of: -1) == 0)
     }
 
     @Test func workOutsideTheTestIsAssumedIfItCannotBeSeen() async {
