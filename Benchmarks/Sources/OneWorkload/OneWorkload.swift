@@ -85,6 +85,7 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
   case floorRegister = "floor-register"
   case floorCancel = "floor-cancel"
   case floorBytes = "floor-bytes"
+  case floorParallelTests = "floor-parallel-tests"
 
   /// Whether the workload must run once, because a process reuses its memory.
   var isMeasuredOnce: Bool {
@@ -129,6 +130,7 @@ enum Workload: String, ExpressibleByArgument, CaseIterable {
     case .floorRegister: await Workloads.registerFloor(Workloads.shuffled(count))
     case .floorCancel: await Workloads.cancelFloor(Workloads.shuffled(count))
     case .floorBytes: await Workloads.bytesSuspended(count)
+    case .floorParallelTests: await Workloads.parallelTestsFloor(count)
     }
   }
 }

@@ -5,7 +5,7 @@
 /// and no check of the caller.
 ///
 /// Its state is in unmanaged memory, because access to the properties of an object is checked.
-/// Everything happens on one thread, in the calls of `start`, `settle`, `run` and `capture`.
+/// Everything happens on one thread, in the calls of `start`, `settle`, `run`, `runTest` and `capture`.
 final class Floor: @unchecked Sendable {
   private struct Entry {
     var deadline: Int64
@@ -22,6 +22,8 @@ final class Floor: @unchecked Sendable {
     var freeSlots = GrowingArray<Int>()
     var number: Int64 = 0
     var kept = GrowingArray<UnsafeContinuation<Void, Never>>()
+    /// The task in `advance`, and the deadline that it waits for.
+    var advancing: (continuation: UnsafeContinuation<Void, Never>, deadline: Int64)?
   }
 
   private let state: UnsafeMutablePointer<State>
@@ -57,11 +59,37 @@ final class Floor: @unchecked Sendable {
     capture {
       ReadyJobs.run()
       while let entry = pop() {
-        state.pointee.freeSlots.append(entry.slot)
-        // A cancelled sleep stays in the heap until its deadline.
-        guard let sleep = state.pointee.sleeps[entry.slot] else { continue }
-        state.pointee.sleeps[entry.slot] = nil
-        sleep.resume()
+        wake(entry)
+        ReadyJobs.run()
+      }
+    }
+  }
+
+  private func wake(_ entry: Entry) {
+    state.pointee.freeSlots.append(entry.slot)
+    // A cancelled sleep stays in the heap until its deadline.
+    guard let sleep = state.pointee.sleeps[entry.slot] else { return }
+    state.pointee.sleeps[entry.slot] = nil
+    sleep.resume()
+  }
+
+  /// Suspends the current task until `runTest` has woken all sleeps until `deadline`.
+  func advance(to deadline: Int64) async {
+    await withUnsafeContinuation { state.pointee.advancing = ($0, deadline) }
+  }
+
+  /// Runs a test that calls `advance`, and all tasks that it starts, until none of them can continue.
+  func runTest(_ test: @escaping @Sendable () async -> Void) {
+    _ = start(test)
+    capture {
+      ReadyJobs.run()
+      while let (test, deadline) = state.pointee.advancing {
+        if let next = state.pointee.heap.first, next.deadline <= deadline {
+          wake(pop()!)
+        } else {
+          state.pointee.advancing = nil
+          test.resume()
+        }
         ReadyJobs.run()
       }
     }
@@ -149,6 +177,8 @@ struct GrowingArray<Element: BitwiseCopyable> {
   private(set) var elements = UnsafeMutablePointer<Element>.allocate(capacity: 64)
   private(set) var count = 0
   private var capacity = 64
+
+  var first: Element? { count > 0 ? elements[0] : nil }
 
   subscript(position: Int) -> Element {
     get { elements[position] }

@@ -128,6 +128,22 @@ extension Workloads {
     }
   }
 
+  /// `parallelTests` on the floor, one test after the other: its queue of jobs is for one thread.
+  public static func parallelTestsFloor(_ count: Int) async -> Double {
+    await nanoseconds(per: count) {
+      for _ in 0..<count {
+        let floor = Floor()
+        floor.runTest {
+          let ticker = Task.detached {
+            for tick in 1...20 { try await floor.sleep(until: Int64(tick)) }
+          }
+          for tick in 1...20 { await floor.advance(to: Int64(tick)) }
+          _ = await ticker.result
+        }
+      }
+    }
+  }
+
   // MARK: - Actors
 
   private actor Counter {
