@@ -56,8 +56,7 @@ guarantee(
     ("Idleness.isNothingOutstanding", " && !busyScopes.areAny", ""),
     ("SchedulerState.isBusyScope", "return idleness.mayRun", "return false"),
     ("SchedulerState.decide", "guard idleness.isQuiet else { return .rest(nil) }", ""),
-    ("Idleness.externallyStartedJobEnded", "if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }",
-     "externallyStartedJobs -= 1"),
+    ("Idleness.externallyStartedJobEnded", "abandonedExternalJobs > 0 else", "false else"),
     ("Idleness.isIdle", " && !externalTasks.mustVerify", ""),
     ("SchedulerState.externallyStartedJobEnded", "if isProgress || isAlarmMissing { scope?.mustSetAlarm = true }",
      "scope?.mustSetAlarm = true"),
@@ -75,7 +74,9 @@ guarantee(
      "case .move: idleness.thread = .none"),
     ("Scheduler.change", "if let executor { startThread(on: executor) }", "_ = executor"),
     ("Idleness.abandonRunning", "threadParks()", "thread = .none"),
-    ("Idleness.abandonRunning", "isMainTaken = true", ""),
+    ("Idleness.abandonRunning", "abandonedOnMain = threadNumber", ""),
+    ("Idleness.abandonRunning", "isExternalJobAbandonedOnMain = true", ""),
+    ("SchedulerState.next", "if isAbandoned { return .rest(nil) }", ""),
     ("Scheduler.pump", "turn.jobs < Self.jobsPerTurn", "true"),
 )
 guarantee(
@@ -173,9 +174,10 @@ guarantee(
 guarantee(
     "Time in a scope waits for the jobs of the tests around it",
     "NestedScopesTests",
-    ("AutoAdvance.isTestAroundRunning", "testAround > 0", "false"),
-    ("SchedulerState.isBusyScope", " || isJumpWithheld(in: scope)", ""),
-    ("SchedulerState.isRunning", "scope?.pace.isTestAroundRunning == true", "false"),
+    ("AutoAdvance.isTestAroundRunning", "return testAround.canAnyRun", "return false"),
+    ("SchedulerState.isBusyScope", " || isJumpWithheld", ""),
+    ("Scheduler.canAnyRun", " || parent?.canAnyRun == true", ""),
+    ("AutoAdvance.patienceLeft", "ignoresTestAround = patience == 0", "ignoresTestAround = false"),
 )
 guarantee(
     "Time jumps in a scope only while nothing holds it and after the pause",
@@ -205,7 +207,7 @@ guarantee(
 guarantee(
     "A scope that makes no progress is reported after its limit, not before",
     "SchedulerStateTests|ScopeStateTests|AlarmClockTests|HangTests",
-    ("ScopeState.setAlarm", "reason == .stuck ? 12", "reason == .stuck ? 0"),
+    ("ScopeState.setAlarm", "case .stuck: 12", "case .stuck: 0"),
     ("ScopeState.isTooLong", "runningTime += duration", "runningTime = duration"),
     ("AlarmClock.timerCame", "guard timer == instant else { return (nil, nil) }", ""),
 )
@@ -311,7 +313,7 @@ guarantee(
     ("Exploration.callAsFunction", "search.tried == 2, let first", "search.tried == 0, let first"),
     ("TokenFolder.add", "guard !known.contains(token) else { return }", ""),
     ("IssueGate.handle", "return .isKept", "return .passes"),
-    ("IssueGate.passes", "passed.insert(key).inserted", "true"),
+    ("IssueGate.passes", "count > passed[key, default: 0]", "true"),
     ("CrashHandler.handle", "crashed(signal)", "_ = crashed"),
 )
 guarantee(

@@ -88,6 +88,26 @@ private let queue = DispatchQueue(label: "orders")
     if Stuck.isAsked { submitForever() }
   }
 
+  /// Nothing advances the clock of the other leftover any more.
+  @Test func leavesBlocksWithoutEndAndASleep() async throws {
+    guard Stuck.isAsked else { return }
+    let hasEnded = Tally()
+    try await withVirtualTime(
+      stuckAfter: .milliseconds(300), runningLimit: .milliseconds(500)
+    ) { time in
+      let clock = TestClock()
+      Task {
+        try? await clock.sleep(for: .seconds(1))
+        hasEnded.add()
+      }
+      await time.settle()
+      submitForever()
+    }
+    let limit = RealTime(in: .seconds(20))
+    while hasEnded.value == 0, !limit.hasPassed { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(hasEnded.value == 1)
+  }
+
   @Test(
     .virtualTime(
       jumpsAfter: .milliseconds(5), stuckAfter: .milliseconds(300), runningLimit: .milliseconds(500)
@@ -194,6 +214,25 @@ private let queue = DispatchQueue(label: "orders")
   }
 }
 
+/// The first job of a test holds the main thread that another test needs.
+@Suite struct FirstJobOnMainExamples {
+  private static let isBlocked = Tally()
+
+  @Test @MainActor func blocksTheMainThread() async {
+    guard Stuck.isAsked else { return }
+    let clock = TestClock()
+    Self.isBlocked.add()
+    Stuck.blocksTheMainThread()
+    await clock.settle()
+  }
+
+  @Test func needsTheMainThread() async throws {
+    guard Stuck.isAsked else { return }
+    while Self.isBlocked.value == 0 { try await Task.sleep(for: .milliseconds(10)) }
+    await MainActor.run {}
+  }
+}
+
 /// A test ends, and its work holds the main thread.
 @Suite(.serialized) struct LeftoverOnMainExamples {
   @Test(.virtualTime) func leavesAJob() async {
@@ -222,7 +261,33 @@ final class EndlessXCTests: XCTestCase {
     while isReady.value == 0 { await clock.advance(by: .seconds(1)) }
   }
   func testYields() async { await EndlessWorkExamples().yields() }
+
+  /// The test ends after it was reported, and before the process would end.
+  func testLong1WaitsBesideALoop() {
+    guard Stuck.isAsked else { return }
+    let isReported = expectation(description: "reported")
+    let loop = Task { [clock] in
+      await clock.settle()
+      while !Task.isCancelled { await Task.yield() }
+    }
+    let run = SendableRun(value: testRun)
+    Thread.detachNewThread {
+      while run.value?.failureCount == 0 { Thread.sleep(forTimeInterval: 0.01) }
+      isReported.fulfill()
+    }
+    wait(for: [isReported], timeout: 60)
+    loop.cancel()
+  }
+
+  func testLong2ComesNext() async throws {
+    guard Stuck.isAsked else { return }
+    let task = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
+    await clock.advance(by: .seconds(1))
+    try await task.value
+  }
 }
+
+private struct SendableRun: @unchecked Sendable { let value: XCTestRun? }
 
 /// Work that never ends is reported once, and then the test is abandoned, or the process ends.
 @Suite(.enabled(if: areThreadsShown)) struct EndlessWorkTests {
@@ -266,13 +331,14 @@ final class EndlessXCTests: XCTestCase {
     #expect(!output.contains(Stuck.end), "\(output)")
   }
 
-  @Test func workThatGoesOnAfterATestIsAFailureOfIt() async throws {
-    let child = try await Stuck.run("EndlessWorkExamples.*/leavesBlocksWithoutEnd\\(")
+  @Test(arguments: ["leavesBlocksWithoutEnd", "leavesBlocksWithoutEndAndASleep"])
+  func workThatGoesOnAfterATestIsAFailureOfIt(_ test: String) async throws {
+    let child = try await Stuck.run("EndlessWorkExamples.*/\(test)\\(")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(child.issues.count == 1, "\(output)")
     #expect(output.contains("but work still goes on: \"orders\""), "\(output)")
-    #expect(output.contains("Test leavesBlocksWithoutEnd() failed after"), "\(output)")
+    #expect(output.contains("Test \(test)() failed after"), "\(output)")
     #expect(!output.contains(Stuck.end), "\(output)")
   }
 
@@ -283,6 +349,33 @@ final class EndlessXCTests: XCTestCase {
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(output.contains("Stuck.blocks()"), "\(output)")
+    #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
+  }
+
+  @Test func aFirstJobThatHoldsTheMainThreadIsReported() async throws {
+    let child = try await Stuck.run("FirstJobOnMainExamples")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(child.issues.count == 1, "\(output)")
+    #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
+  }
+
+  @Test func aReportedTestDoesNotEndTheTestsThatShareItsClock() async throws {
+    let child = try await Stuck.run("SharedClockReportExamples")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(child.issues.count == 1, "\(output)")
+    #expect(output.contains("no task advances it"), "\(output)")
+    #expect(!output.contains(Stuck.end), "\(output)")
+  }
+
+  @Test func eachOfTheTestsThatShareAClockIsReported() async throws {
+    let child = try await Stuck.run("SharedClockLossExamples")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(child.issues.count == 2, "\(output)")
+    #expect(output.contains("no task advances it"), "\(output)")
+    #expect(output.contains("a wake-up that was lost"), "\(output)")
     #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
   }
 
@@ -302,6 +395,18 @@ final class EndlessXCTests: XCTestCase {
     #expect(output.contains("error: EndlessXCTests.\(test) : failed"), "\(output)")
     #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
   }
+
+  @Test func theNextTestOfXCTestRunsAfterAReportedOne() async throws {
+    let tests = ["testLong1WaitsBesideALoop", "testLong2ComesNext"]
+    let child = try await Stuck.run(
+      tests.map { "ClocksTestKitTests.EndlessXCTests/\($0)" }.joined(separator: ","),
+      library: "xctest")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(output.contains("error: EndlessXCTests.\(tests[0]) : failed"), "\(output)")
+    #expect(output.contains("has run for more than"), "\(output)")
+    #expect(output.contains("'EndlessXCTests.\(tests[1])' passed"), "\(output)")
+  }
 }
 
 /// Tests that share a clock run for long together, and not one by one.
@@ -313,4 +418,36 @@ final class EndlessXCTests: XCTestCase {
     let end = RealTime(in: .milliseconds(300))
     while !end.hasPassed { await Self.clock.advance(by: .seconds(1)) }
   }
+}
+
+/// The first of many tests that share a clock forgets to advance it.
+@Suite(.serialized) struct SharedClockReportExamples {
+  private static let clock = TestClock()
+
+  @Test(arguments: 0..<30) func runs(_ number: Int) async throws {
+    guard Stuck.isAsked else { return }
+    if number == 0 { return try await forgetsToAdvance(Self.clock) }
+    let end = RealTime(in: .milliseconds(400))
+    while !end.hasPassed {
+      await Self.clock.advance(by: .seconds(1))
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+}
+
+/// The first of two tests that share a clock forgets to advance it, and the second one loses a wake-up.
+@Suite(.serialized) struct SharedClockLossExamples {
+  private static let clock = TestClock()
+
+  @Test(arguments: 0..<2) func stops(_ number: Int) async throws {
+    guard Stuck.isAsked else { return }
+    if number == 0 { return try await forgetsToAdvance(Self.clock) }
+    await Self.clock.settle()
+    await Stuck.losesContinuation()
+  }
+}
+
+/// The report ends the sleep.
+private func forgetsToAdvance(_ clock: TestClock<Duration>) async throws {
+  await #expect(throws: CancellationError.self) { try await clock.sleep(for: .seconds(1)) }
 }

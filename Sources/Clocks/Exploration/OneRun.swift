@@ -116,6 +116,10 @@ extension Finding {
 final class Findings: Sendable {
   private let lock = Lock(.leaf)
   nonisolated(unsafe) private var findings: [Finding] = []
+  /// The number of runs that have ended.
+  nonisolated(unsafe) private var endedRuns = 0
+
+  var run: Int { lock.withLock { endedRuns } }
 
   func add(_ finding: Finding) { lock.withLock { findings.append(finding) } }
 
@@ -135,9 +139,10 @@ final class Findings: Sendable {
     add(Finding(key: String(key), text: text, site: site))
   }
 
+  /// Returns the findings of the run that ends.
   func take() -> [Finding] {
     lock.withLock {
-      defer { findings = [] }
+      defer { (findings, endedRuns) = ([], endedRuns + 1) }
       return findings
     }
   }
@@ -156,8 +161,10 @@ package final class IssueGate: Sendable {
   nonisolated(unsafe) private var isOpen = false
   /// The explanation with which the first issue with this key passes.
   nonisolated(unsafe) private var explanation: (text: String, key: String)?
-  /// The keys of the warnings and known issues that have passed.
-  nonisolated(unsafe) private var passed: Set<String> = []
+  /// How many warnings and known issues with a key have passed.
+  nonisolated(unsafe) private var passed: [String: Int] = [:]
+  /// How many a run has had.
+  nonisolated(unsafe) private var counted: (run: Int, counts: [String: Int]) = (0, [:])
   let findings = Findings()
 
   init() {}
@@ -173,9 +180,17 @@ package final class IssueGate: Sendable {
     }
   }
 
-  /// Returns whether the test library receives a warning or a known issue: the first one with this key, in any run.
+  /// Returns whether the test library receives a warning or a known issue: the n-th one with this key in its run, unless
+  /// an earlier run has had n of them.
   package func passes(key: String) -> Bool {
-    lock.withLock { passed.insert(key).inserted }
+    let run = findings.run
+    return lock.withLock {
+      if counted.run != run { counted = (run, [:]) }
+      counted.counts[key, default: 0] += 1
+      guard let count = counted.counts[key], count > passed[key, default: 0] else { return false }
+      passed[key] = count
+      return true
+    }
   }
 
   /// Lets issues pass. The first issue with the key passes with the explanation.

@@ -61,12 +61,13 @@ struct Blockage: Sendable {
 
 /// A test with a clock, and without a scope, that has run for longer than a limit.
 enum EndlessRun {
-  static func description(after limit: Duration) -> String {
+  /// - Parameter isAbandoned: Whether no task of the test runs any more.
+  static func description(after limit: Duration, isAbandoned: Bool) -> String {
     """
     The test has run for more than \(limit) of real time, twice CLOCKS_BLOCKED_AFTER, and is not over. A loop that \
-    waits for what never comes goes on forever: give it a limit, as `eventually` does. From now on no task of the \
-    test runs, and the process ends when no other test can run. If it is real work that takes so long, allow more with \
-    CLOCKS_BLOCKED_AFTER.
+    waits for what never comes goes on forever: give it a limit, as `eventually` does. \
+    \(isAbandoned ? "From now on no task of the test runs, and the" : "The") process ends when no other test can \
+    run. If it is real work that takes so long, allow more with CLOCKS_BLOCKED_AFTER.
     """
   }
 }

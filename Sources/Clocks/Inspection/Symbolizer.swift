@@ -174,10 +174,8 @@ enum Symbolizer {
         // Checks the limit ten times a second.
         let ready = poll(&request, 1, 100)
         if ready < 0, errno != EINTR { return nil }
-        guard ready > 0 else {
-          if end.hasPassed, end.hasPassed(by: ProcFileSystem.delay(of: process)) { return nil }
-          continue
-        }
+        if end.hasPassed, end.hasPassed(by: ProcFileSystem.delay(of: process)) { return nil }
+        guard ready > 0 else { continue }
         let length = read(file, &part, part.count)
         guard length > 0 else { return nil }
         bytes += part[..<length]

@@ -178,19 +178,21 @@ final class TimedCallback: Sendable {
   let name: String
   /// Whether the work is a block that the test has delayed, or a handler of its timer, on a queue.
   let isDelayedBlock: Bool
-  /// Whether the work waits for a date, and so begins earlier or later if the owner's date is changed.
-  let awaitsDate: Bool
+  /// The date for which the work waits, as the time since 1970; `nil` if it waits for a duration.
+  ///
+  /// If the owner's date is changed, the work begins earlier or later.
+  let date: Duration?
   let begin: @Sendable () -> Void
   /// Starts the work in real time, because virtual time is over. The argument is the rest of the delay.
   let handBack: @Sendable (Duration) -> Void
 
   init(
-    _ name: String, isDelayedBlock: Bool = false, awaitsDate: Bool = false,
+    _ name: String, isDelayedBlock: Bool = false, date: Duration? = nil,
     begin: @escaping @Sendable () -> Void, handBack: @escaping @Sendable (Duration) -> Void
   ) {
     self.name = name
     self.isDelayedBlock = isDelayedBlock
-    self.awaitsDate = awaitsDate
+    self.date = date
     self.begin = begin
     self.handBack = handBack
   }

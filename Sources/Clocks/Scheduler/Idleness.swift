@@ -142,6 +142,7 @@ struct Idleness: ~Copyable {
 
   /// Counts the externally started jobs that were abandoned. Their ends change nothing.
   private var abandonedExternalJobs = 0
+  private(set) var isExternalJobAbandonedOnMain = false
 
   mutating func externallyStartedJobsBegan(_ count: Int = 1, isOnMain: Bool = false) {
     externallyStartedJobs += count
@@ -149,7 +150,14 @@ struct Idleness: ~Copyable {
   }
 
   mutating func externallyStartedJobEnded() {
-    if abandonedExternalJobs > 0 { abandonedExternalJobs -= 1 } else { externallyStartedJobs -= 1 }
+    guard abandonedExternalJobs > 0 else {
+      externallyStartedJobs -= 1
+      return
+    }
+    abandonedExternalJobs -= 1
+    guard abandonedExternalJobs == 0, isExternalJobAbandonedOnMain else { return }
+    isExternalJobAbandonedOnMain = false
+    isMainTaken = false
   }
 
   /// Abandons the running jobs: the test no longer waits for their ends.
@@ -157,6 +165,10 @@ struct Idleness: ~Copyable {
     // Other jobs of the main thread cannot begin before the abandoned one has ended.
     if case .acting = thread, isActingOnMain {
       abandonedOnMain = threadNumber
+      isMainTaken = true
+    }
+    if externallyStartedJobs > 0, isAnyExternalJobOnMain {
+      isExternalJobAbandonedOnMain = true
       isMainTaken = true
     }
     // A requested thread runs no job yet, so it is kept. If another thread were requested instead, both would act.

@@ -35,6 +35,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// of jobs are below it.
   let threadMark = Atomic<UInt>(0)
 
+  /// Whether a job of the test can run. Written with the lock held, and only if the test has scopes within it, or is a
+  /// scope within another one.
+  let canRun = Atomic(false)
   /// Whether the test has stated an invariant in the scope, and the scope has not ended.
   let hasInvariants = Atomic(false)
 
@@ -54,6 +57,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     super.init(isVirtual: scope != nil, isExplored: scope?.options.isExplored == true)
     guard let scope else { return }
     state.nesting.isNested = parent != nil
+    state.scope?.pace.testAround = parent
     state.order = Order(chooser: chooser, slack: scope.options.slack)
     // A weak reference to the scheduler would make each retain and release four times as expensive. So the
     // alarm, which rings rarely, searches for the scheduler.
@@ -75,7 +79,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     lock.lock()
     let result = body(&state)
     let executor = state.claimThread()
-    let nestingChange = state.nesting.isNested ? state.takeNestingChange() : nil
+    let nestingChange = state.nesting.isNested ? takeNestingChange(&state) : nil
     lock.unlock()
     if let nestingChange { note(nestingChange) }
     if let executor { startThread(on: executor) }
@@ -99,7 +103,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let action = state.next(
       on: executor, mayStay: mayStay, thread: number, runsWoken: usesFastWay)
     let next = state.claimThread()
-    let nestingChange = state.nesting.isNested ? state.takeNestingChange() : nil
+    let nestingChange = state.nesting.isNested ? takeNestingChange(&state) : nil
     lock.unlock()
     withExtendedLifetime(freed) {}
     if let nestingChange { note(nestingChange) }

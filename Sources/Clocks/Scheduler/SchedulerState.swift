@@ -23,10 +23,8 @@ struct SchedulerState: ~Copyable {
   var nesting = Nesting()
   /// Whether a reported job held its thread when the scope was abandoned.
   var heldThreadWhenAbandoned = false
-  /// Since when a failure is recorded because the test does not continue; `nil` if none is.
-  ///
-  /// `xcTest` is the value of `XCTestFailures.newestTaskAtStart` at that time; `nil` if no XCTest test was known.
-  var reported: (xcTest: UInt64?, since: ServedTime)?
+  /// The latest failure that was recorded because the test does not continue.
+  var stuckReport: StuckReport?
   var forgottenAdvances = ForgottenAdvances()
   /// Where an XCTest test last made or used a clock, and in which test.
   var latestUse: (place: CallSite, xcTest: UInt64)?
@@ -67,6 +65,7 @@ struct SchedulerState: ~Copyable {
     // The calling thread runs no job now, so it does not keep the test from being idle.
     idleness.thread = .none
     endJob()
+    if isAbandoned { return .rest(nil) }
     let action = decide(on: executor, mayStay: mayStay, runsWoken: runsWoken)
     switch action {
     case .rest: break

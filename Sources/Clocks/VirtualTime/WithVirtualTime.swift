@@ -266,7 +266,9 @@ extension VirtualTime {
       let wait = await scheduler.settle()
       if case .endlessWork = wait.runaway {
         guard let absence = abandonWork() else { continue }
-        return hasProblem ? () : record(LeftoverFailure.endlessWork(absence))
+        if !hasProblem { record(LeftoverFailure.endlessWork(absence)) }
+        scheduler.runEndedSleeps()
+        return scheduler.cancelSleepingTasks()
       }
       if let neverIdles = wait.culprit {
         if mustReport {
@@ -299,14 +301,13 @@ extension VirtualTime {
     }
   }
 
-  /// Stops waiting for external work. Returns what was outstanding; `nil` if nothing was.
+  /// Stops waiting for external work, whose tasks are released without the lock. Returns what it was, or `nil`.
   private func abandonWork() -> Absence? {
-    let found = scheduler.change { state in
+    scheduler.change { state in
       let found = state.idleness.abandonExternalWork()
       if found.absence != nil { state.idleness.absenceWasReported() }
       return found
-    }
-    return found.absence
+    }.absence
   }
 
   private func record(_ failure: String) {

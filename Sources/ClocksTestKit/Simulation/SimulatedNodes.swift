@@ -146,14 +146,14 @@ final class SimulatedNodes: Sendable {
 
   /// Begins a new life of a node that has crashed; does nothing if it runs.
   func restart(_ node: Int) {
-    let programs: [Program]? = lock.withLock {
+    let begun: (programs: [Program], life: Int)? = lock.withLock {
       guard !nodes[node].runs else { return nil }
       nodes[node].runs = true
-      return nodes[node].programs
+      return (nodes[node].programs, nodes[node].crashes)
     }
-    guard let programs else { return }
+    guard let begun else { return }
     time.mark("restart of \(names[node])")
-    for program in programs { start(program, on: node) }
+    for program in begun.programs { start(program, on: node, in: begun.life) }
   }
 
   /// Ends and releases all programs. A program nearly always retains its network, which would otherwise never be freed.
@@ -176,20 +176,24 @@ final class SimulatedNodes: Sendable {
 
   /// Runs a program on a node: now if the node runs, and at each later start.
   func add(_ program: Program, to node: Int) {
-    let runs = lock.withLock {
-      guard !isOver else { return false }
+    let number: Int? = lock.withLock {
+      guard !isOver else { return nil }
       nodes[node].programs.append(program)
-      return nodes[node].runs
+      return nodes[node].runs ? nodes[node].crashes : nil
     }
-    if runs { start(program, on: node) }
+    if let number { start(program, on: node, in: number) }
   }
 
-  private func start(_ program: Program, on node: Int) {
-    let (task, crashes) = lock.withLock {
+  /// Runs a program in a life of a node.
+  ///
+  /// - Parameter number: The number of the life, read together with the decision to start. Thread B may crash the node
+  ///   after thread A has decided.
+  private func start(_ program: Program, on node: Int, in number: Int) {
+    let task = lock.withLock {
       createdTasks += 1
-      return (createdTasks, nodes[node].crashes)
+      return createdTasks
     }
-    let life = Life(nodes: self, node: node, number: crashes)
+    let life = Life(nodes: self, node: node, number: number)
     let work = Task(name: names[node]) {
       await Life.$current.withValue(life) {
         do {
@@ -205,7 +209,7 @@ final class SimulatedNodes: Sendable {
     }
     // Another thread may have crashed the node meanwhile.
     let isTooLate = lock.withLock {
-      guard !isOver, nodes[node].crashes == crashes else { return true }
+      guard !isOver, nodes[node].crashes == number else { return true }
       nodes[node].tasks.append((task, work))
       return false
     }

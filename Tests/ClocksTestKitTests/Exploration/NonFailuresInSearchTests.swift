@@ -39,5 +39,13 @@ import Testing
       let count = try await issuesOfASearch { Issue.record("A warning", severity: .warning) }
       #expect(count == 1)
     }
+
+    /// They have one place, and may differ.
+    @Test func threeWarningsOfALoop() async throws {
+      let count = try await issuesOfASearch {
+        for number in 1...3 { Issue.record("Warning \(number)", severity: .warning) }
+      }
+      #expect(count == 3)
+    }
   #endif
 }

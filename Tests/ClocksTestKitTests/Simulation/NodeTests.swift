@@ -1,5 +1,6 @@
 import Clocks
 import ClocksTestKit
+import Dispatch
 import Testing
 
 /// Crashes and restarts outside a search.
@@ -116,6 +117,29 @@ import Testing
     net.restart("a")
     await time.settle()
     #expect(count.value == 1)
+  }
+
+  /// Another thread restarts the node at the same time.
+  @Test(.virtualTime, .timeLimit(.minutes(5)))
+  func noProgramRunsOnACrashedNode() async throws {
+    let (begun, ended) = (Tally(), Tally())
+    net.run(on: "a") {
+      begun.add()
+      defer { ended.add() }
+      try await Task.sleep(for: .seconds(1_000_000))
+    }
+    for _ in 0..<3_000 {
+      net.crash("a")
+      let group = DispatchGroup()
+      DispatchQueue.global().async(group: group) { [net] in net.restart("a") }
+      DispatchQueue.global().async(group: group) { [net] in net.crash("a") }
+      await withCheckedContinuation { continuation in
+        group.notify(queue: .global()) { continuation.resume() }
+      }
+      net.crash("a")
+      await time.settle()
+      try #require(begun.value == ended.value)
+    }
   }
 
   @Test(.virtualTime) func aProgramThatThrowsIsAFailureAtItsLine() async throws {

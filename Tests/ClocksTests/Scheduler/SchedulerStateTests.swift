@@ -167,6 +167,28 @@ import Testing
     #expect(state.steps() == ["finish", "rest"])
   }
 
+  @Test func aThreadThatComesAfterTheTestWasAbandonedRunsNothing() {
+    var state = SchedulerState(scope: Scope(.standard))
+    state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
+    #expect(state.claimThread() == .pool)
+    _ = state.abandon()
+    let thread = state.idleness.requestedThreadBegins(on: .pool)
+    #expect(thread.map { state.step(thread: $0) } == "rest")
+    #expect(state.activity.count == 0)
+  }
+
+  @Test func anAbandonedJobThatTheSchedulerHasNotStartedHoldsTheMainThread() {
+    var state = SchedulerState()
+    state.idleness.externallyStartedJobsBegan(isOnMain: true)
+    state.idleness.abandonRunning()
+    #expect(state.idleness.isExternalJobAbandonedOnMain == true)
+    #expect(state.idleness.isMainTaken == true)
+    state.idleness.externallyStartedJobEnded()
+    #expect(state.idleness.isExternalJobAbandonedOnMain == false)
+    #expect(state.idleness.isMainTaken == false)
+    #expect(state.idleness.externallyStartedJobs == 0)
+  }
+
   @Test func aBlockMayAwaitItsThreadAtTheEndOfTime() {
     var state = SchedulerState(scope: Scope(.standard))
     state.scope?.virtualClock.now = Duration(attoseconds: .max)

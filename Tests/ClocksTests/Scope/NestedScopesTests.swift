@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 import TestTraits
 import Testing
 
@@ -129,6 +130,40 @@ import Testing
       }
       await blocking.value
     }
+  }
+
+  /// A test that polls until the scope is over delays the scope once, and not before each jump.
+  @Test(.timeLimit(.minutes(5))) func timeWaitsOnlyOnceForATestThatPolls() async throws {
+    let clock = TestClock()
+    await clock.settle()
+    let isOver = Atomic(false)
+    async let inner = withVirtualTime { time in
+      for _ in 0..<20 { try await Task.sleep(for: .seconds(1)) }
+      isOver.store(true, ordering: .relaxed)
+      return time.now.offset
+    }
+    while !isOver.load(ordering: .relaxed) { await Task.yield() }
+    #expect(try await inner == .seconds(20))
+  }
+
+  /// Many scopes wait for the test around them at the same time.
+  @Test func timeMovesInAHundredScopesOfOneTest() async throws {
+    let clock = TestClock()
+    let test = Task {
+      try await withThrowingTaskGroup { group in
+        for _ in 0..<100 {
+          group.addTask {
+            try await withVirtualTime { time in
+              for _ in 0..<5 { try await Task.sleep(for: .seconds(1)) }
+              return time.now.offset
+            }
+          }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+    }
+    await clock.settle()
+    #expect(try await test.value == Array(repeating: .seconds(5), count: 100))
   }
 
   @Test func theOrderInWhichTwoChangesComeDoesNotMatter() {

@@ -96,7 +96,9 @@ import Testing
   /// Unless a job of the scope may hold that thread, or a job of that test blocks its thread until time has moved.
   @Test func theTestAroundIsWaitedForWhileItContinues() throws {
     let scope = scope()
-    scope.pace.testAround = 1
+    let test = Scheduler(origin: .here())
+    test.canRun.store(true, ordering: .relaxed)
+    scope.pace.testAround = test
     #expect(!scope.mayJump)
     var alarm = try #require(scope.setAlarm(isAwaited: true))
     #expect(alarm == .init(number: 1, duration: .seconds(1)))
@@ -112,8 +114,31 @@ import Testing
       alarm = next
     }
     #expect(!scope.mayJump)
-    scope.pace.testAround = 0
+    test.canRun.store(false, ordering: .relaxed)
     #expect(scope.mayJump)
+  }
+
+  /// It waits for the scope, perhaps, and is not awaited again until it has nothing to run.
+  @Test func aTestAroundThatContinuesForTenSecondsIsIgnored() throws {
+    let scope = scope()
+    let test = Scheduler(origin: .here())
+    test.canRun.store(true, ordering: .relaxed)
+    scope.pace.testAround = test
+    var alarm = try #require(scope.setAlarm(isAwaited: true))
+    var seconds = 1
+    while seconds < 100,
+      case .rest(let next?) = scope.alarmRings(
+        alarm.number, AutoAdvance.Others(haveContinuedAround: true))
+    {
+      alarm = next
+      seconds += 1
+    }
+    #expect(seconds == 11)
+    #expect(scope.mayJump)
+    scope.pace.somethingHappens()
+    #expect(scope.mayJump)
+    scope.pace.ignoresTestAround = false
+    #expect(!scope.mayJump)
   }
 
   @Test(arguments: [
@@ -122,7 +147,9 @@ import Testing
   ])
   func theTestAroundIsNotWaitedForForever(others: AutoAdvance.Others) throws {
     let scope = scope()
-    scope.pace.testAround = 1
+    let test = Scheduler(origin: .here())
+    test.canRun.store(true, ordering: .relaxed)
+    scope.pace.testAround = test
     let alarm = try #require(scope.setAlarm(isAwaited: true))
     #expect(scope.alarmRings(alarm.number, others) == nil)
     #expect(scope.mayJump)

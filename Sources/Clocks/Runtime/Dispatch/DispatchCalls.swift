@@ -122,7 +122,7 @@ enum DispatchCalls {
       guard delay > .zero else { return work.submit() }
       let callback = TimedCallback(
         "queue \"\(work.blockQueue.label)\"", isDelayedBlock: true,
-        awaitsDate: DispatchTimes.isVirtualDate(instant, of: owner), begin: { work.submit() },
+        date: DispatchTimes.virtualDate(instant, of: owner), begin: { work.submit() },
         handBack: { work.submit(after: $0.wholeNanoseconds) })
       if owner.isVirtual, owner.enqueue(callback, after: delay) { return }
       RealSleeps.begin(blockAt: instant, of: owner)

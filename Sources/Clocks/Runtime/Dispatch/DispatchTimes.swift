@@ -55,9 +55,10 @@
     /// Whether an instant is a date. `never` and `wallNow` are dates, too.
     static func isDate(_ instant: UInt64) -> Bool { instant >> 62 == 0b11 }
 
-    /// Whether an instant is a date, and the owner's tasks read a virtual date, which a test may set.
-    static func isVirtualDate(_ instant: UInt64, of owner: TaskOwner) -> Bool {
-      isDate(instant) && owner.reading(of: CLOCK_REALTIME) != nil
+    /// The date of an instant, as the time since 1970; `nil` if it is no date, or if the owner's tasks read the real one.
+    static func virtualDate(_ instant: UInt64, of owner: TaskOwner) -> Duration? {
+      guard isDate(instant), owner.reading(of: CLOCK_REALTIME) != nil else { return nil }
+      return .nanoseconds(Int64(clamping: 0 &- instant))
     }
 
     /// Returns the instant that is as far from the real present as `instant` is from the virtual present.

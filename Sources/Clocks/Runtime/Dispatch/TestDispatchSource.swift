@@ -79,11 +79,13 @@ import ClocksSupport
         forgetNext()
         guard owner.isVirtual, !isOver else { return false }
         self.interval = interval > 0 && interval < UInt64(Int64.max) ? interval : nil
-        let isOfDate = DispatchTimes.isVirtualDate(start, of: owner)
+        let isOfDate = DispatchTimes.virtualDate(start, of: owner) != nil
         clock = isOfDate ? CLOCK_REALTIME : CLOCK_MONOTONIC
-        // A reading is less than 2^62, so the sum does not overflow.
-        next = DispatchTimes.delay(until: start, for: owner).map {
-          min(now + UInt64($0.wholeNanoseconds), UInt64(Int64.max))
+        next = DispatchTimes.delay(until: start, for: owner).map { delay in
+          // A date is not computed from the present, because another thread may set the date meanwhile.
+          if isOfDate, delay > .zero { return 0 &- start }
+          // A reading is less than 2^62, so the sum does not overflow.
+          return min(now + UInt64(delay.wholeNanoseconds), UInt64(Int64.max))
         }
         // Makes Dispatch forget the timer's former times.
         dispatch_source_set_timer(source, DispatchTimes.never, DispatchTimes.never, 0)
@@ -215,7 +217,7 @@ import ClocksSupport
       let number = newest
       let work = TimedCallback(
         "timer on queue \"\(queue.label)\"", isDelayedBlock: true,
-        awaitsDate: clock == CLOCK_REALTIME,
+        date: clock == CLOCK_REALTIME ? DispatchTimes.virtualDate(0 &- next, of: owner) : nil,
         begin: { [weak self] in self?.timeHasCome(number) },
         handBack: { [weak self] delay in
           guard let self else { return }

@@ -95,8 +95,9 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SchedulingSelfTest {
-  /// Captures a job of each kind and runs it on this thread, so the self-test waits for no other thread. O(1), some
-  /// microseconds.
+  /// Captures a job of each kind and runs it on this thread, so the self-test waits for no other thread.
+  ///
+  /// Some milliseconds, because it reads files of `/proc`, and the symbols of XCTest.
   init(_ strategy: HookStrategy) {
     self.strategy = strategy.rawValue
     otherCopy = OtherCopy.place

@@ -23,7 +23,8 @@ extension ThreadWaits {
         }
         context.run { _ in body() }
         waits.jobEnds()
-        if areSleepsSeen { OutsideWork.begins() }
+        // The end of the thread will count it once more.
+        if areSleepsSeen { OutsideWork.continues() }
         owner.externallyStartedJobEnded(on: nil)
       }
     }

@@ -50,9 +50,9 @@ extension SchedulerState {
 extension Scheduler {
   /// Adds time for which the test, which has no scope, has run. Returns whether that is too long.
   ///
-  /// The test is then abandoned, so this returns `true` once.
+  /// The test is then reported, and abandoned unless its scheduler is process-wide. So this returns `true` once.
   func newEndlessRun(after limit: Duration, _ duration: Duration) -> Bool {
-    guard isTestKnown, !isTestOver else { return false }
+    guard isTestKnown, !isTestOver, !(isProcessWide && wasReported) else { return false }
     let xcTest = isProcessWide ? currentXCTest : nil
     return change { state in
       // Tests that share a scheduler, and run at the same time, have the limit each. It begins again when one ends.

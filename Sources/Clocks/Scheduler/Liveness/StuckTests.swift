@@ -50,7 +50,7 @@ enum StuckTests {
     if TestCaseMembership.isOn { return awaitedTasks(ifAllAreOf: stuck).map { $0 + counts } }
     // XCTest runs one test at a time, so no other test may continue if the newest one is stuck.
     guard TestLibraries.isXCTestRunning, let current = XCTestFailures.newestTaskAtStart,
-      stuck.contains(where: { $0.change { $0.reported?.xcTest } == current })
+      stuck.contains(where: { $0.change { $0.stuckReport?.xcTest } == current })
     else { return nil }
     return counts + schedulers.map { $0.progress(after: limit) }
   }
@@ -94,8 +94,11 @@ enum StuckTests {
       if task.state == .over { continue }
       let owner = TaskOwnership.shared.owner(of: task.id)
       // Of the stuck tests' own tasks, which may start others on and on, the progress is counted.
-      if !stuck.contains(where: { $0 === owner }) {
-        ids.append(task.id)
+      let isTestCase = TestCaseMembership.isTestCase(task.id)
+      let isOfStuck = stuck.contains { $0 === owner }
+      // A test case that begins is progress, even beside a reported one with the same clock.
+      if isTestCase || !isOfStuck { ids.append(task.id) }
+      if !isOfStuck {
         switch (task.state, task.dependency) {
         // A task of the test library, which awaits its child tasks.
         case (.suspended, .group): break
@@ -107,7 +110,7 @@ enum StuckTests {
         default: return nil
         }
       }
-      isAnyTestCase = isAnyTestCase || TestCaseMembership.isTestCase(task.id)
+      isAnyTestCase = isAnyTestCase || isTestCase
       addresses += task.children
     }
     return isAnyTestCase ? ids.sorted() : nil
@@ -138,21 +141,40 @@ enum StuckTests {
   }
 }
 
+/// A failure that was recorded because a test does not continue.
+struct StuckReport {
+  /// The value of `XCTestFailures.newestTaskAtStart` at that time; `nil` if no XCTest test was known.
+  let xcTest: UInt64?
+  /// The tests that were not over then; empty in XCTest, for a scope, and if none was known.
+  let tests: [UInt64]
+  let since = ServedTime()
+}
+
+extension SchedulerState {
+  /// Whether a failure was recorded because the test does not continue.
+  ///
+  /// Tests that share a clock share the scheduler. The failure of one is none of the next.
+  var isReported: Bool {
+    guard let tests = stuckReport?.tests else { return false }
+    return tests.isEmpty || testLifetime.unfinished.contains { tests.contains($0) }
+  }
+}
+
 extension Scheduler {
   /// Whether a failure was recorded because the test does not continue, and the test has not ended.
   ///
   /// An abandoned scope counts only while it holds a thread. A test that is over counts while it holds the main thread.
   fileprivate var isStuck: Bool {
     if holdsMain { return true }
-    return change { $0.reported != nil && ($0.scope?.body.isRunning ?? true) } && !isTestOver
+    return change { $0.isReported && ($0.scope?.body.isRunning ?? true) } && !isTestOver
       && (scope == nil || holdsThread || change { !$0.isAbandoned })
   }
 
   /// Whether reported work, a job or a block, holds the main thread.
   fileprivate var holdsMain: Bool {
     change { state in
-      guard state.reported != nil else { return false }
-      return state.idleness.abandonedOnMain != nil
+      guard state.stuckReport != nil else { return false }
+      return state.idleness.abandonedOnMain != nil || state.idleness.isExternalJobAbandonedOnMain
         || state.idleness.dispatchedBlocks.isMainAbandoned
     }
   }
@@ -164,8 +186,8 @@ extension Scheduler {
 
   /// Whether a failure was recorded because the current test does not continue.
   var wasReported: Bool {
-    guard let reported = change({ $0.reported }) else { return false }
-    return !isProcessWide || reported.xcTest == currentXCTest
+    let (isReported, xcTest) = change { ($0.isReported, $0.stuckReport?.xcTest) }
+    return isReported && (!isProcessWide || xcTest == currentXCTest)
   }
 
   /// Whether a job holds its thread, as a parallel job or one that was reported, and has not ended as far as is known.
@@ -182,7 +204,7 @@ extension Scheduler {
   /// Constant once the test was cancelled, or has gone on for long after its report: later jobs are no progress.
   fileprivate func progress(after limit: Duration) -> UInt64 {
     change { state in
-      let isLate = state.reported?.since.lasts(limit * 4) == true
+      let isLate = state.stuckReport?.since.lasts(limit * 4) == true
       return isLate || state.scope?.body.reportDelivered == true ? 0 : state.activity.count
     }
   }
@@ -216,8 +238,10 @@ extension Scheduler {
   func noteReport() {
     let test = TestLibraries.isXCTestRunning ? currentXCTest : nil
     change { state in
-      let isNew = state.reported == nil || state.reported?.xcTest != test
-      if isNew { state.reported = (test, ServedTime()) }
+      guard !state.isReported || state.stuckReport?.xcTest != test else { return }
+      state.stuckReport = StuckReport(
+        xcTest: test,
+        tests: state.scope == nil && !isProcessWide ? state.testLifetime.unfinished : [])
     }
   }
 }

@@ -109,8 +109,11 @@ enum Watchdog {
       if scheduler.scope != nil {
         scheduler.ran(for: time)
       } else if scheduler.newEndlessRun(after: limit * 2, time) {
-        report(EndlessRun.description(after: limit * 2), of: scheduler) {
-          _ = scheduler.change { $0.abandon() }
+        // The process-wide scheduler also runs the tests that come after.
+        let isAbandoned = !scheduler.isProcessWide
+        let failure = EndlessRun.description(after: limit * 2, isAbandoned: isAbandoned)
+        report(failure, of: scheduler) {
+          if isAbandoned { _ = scheduler.change { $0.abandon() } }
         }
       }
     }

@@ -31,11 +31,10 @@ struct AutoAdvance: ~Copyable {
   var holds = 0
   /// Counts the operations under `holding` that no deadline ends.
   var unlimitedHolds = 0
-  /// 1 if the test around the scope can run, and else 0.
-  ///
-  /// Thread A may note that it can, and thread B that it cannot any more. If thread B comes first, this is -1 until
-  /// thread A comes.
-  var testAround = 0
+  /// The scheduler of the test around the scope; `nil` if there is none.
+  var testAround: Scheduler?
+  /// Whether time does not wait for the test around the scope, because that test polls. Until it has nothing to run.
+  var ignoresTestAround = false
   /// The progress of the tests around the scope when an alarm last rang.
   private var progressAround: UInt64 = 0
   /// Whether nothing has happened since the alarm for a pause rang.
@@ -55,7 +54,11 @@ struct AutoAdvance: ~Copyable {
   /// Whether time may move at this moment.
   var mayPass: Bool { autoAdvance && holds == 0 }
 
-  var isTestAroundRunning: Bool { testAround > 0 }
+  /// Whether time waits for the test around the scope, because one of its jobs can run.
+  var isTestAroundRunning: Bool {
+    guard !ignoresTestAround, let testAround else { return false }
+    return testAround.canAnyRun
+  }
 
   /// How long nothing must happen before a jump; `nil` if time jumps immediately.
   ///
@@ -86,10 +89,14 @@ struct AutoAdvance: ~Copyable {
   /// Returns the patience of the alarm that is set again because of the others; `nil` if the alarm takes effect now.
   ///
   /// A pause for the test around the scope ends although that test is busy, because one of its jobs may block its thread
-  /// until time moves in the scope. It also ends if a job of the scope may hold the thread that the test awaits.
-  func patienceLeft(_ patience: Int, _ reason: Reason, _ others: Others) -> Int? {
+  /// until time moves in the scope. It also ends if a job of the scope may hold the thread that the test awaits. If the
+  /// test continues until the patience is used up, it probably polls until the scope is over.
+  mutating func patienceLeft(_ patience: Int, _ reason: Reason, _ others: Others) -> Int? {
     if reason == .pause, isTestAroundRunning {
-      return others.haveContinuedAround || (others.awaitThread && !others.mayAwaitScope) ? 0 : nil
+      if others.awaitThread, !others.mayAwaitScope { return patience }
+      guard others.haveContinuedAround else { return nil }
+      ignoresTestAround = patience == 0
+      return ignoresTestAround ? nil : patience - 1
     }
     if others.awaitThread { return patience }
     return others.areBusy && patience > 0 ? patience - 1 : nil

@@ -2,95 +2,99 @@
 ///
 /// A test is not idle while a scope within it is busy, because the scope continues by itself (`BusyScopes`). The time
 /// of a scope does not jump while a job of the test around it can run, because that job may end what the scope waits
-/// for (`AutoAdvance.testAround`).
+/// for. Each scheduler stores whether one of its jobs can run (`Scheduler.canRun`). A scope reads that when its time may
+/// jump. If it withholds the jump, it waits in `waiting` until that test has nothing to run.
 struct Nesting {
   /// Whether there is a test around this one, or a scope within it. Nothing below is used otherwise.
   var isNested = false
   /// Whether the scope counts as busy in the test around it.
   fileprivate var isCountedAsBusy = false
-  /// The scopes within the test that have begun and not ended.
-  fileprivate var scopes: [Scheduler] = []
-  /// Whether the test counts as running in these scopes.
-  fileprivate var isCountedAsRunning = false
+  /// Whether the scope is in `waiting` of a test around it, or about to be.
+  fileprivate var isWaiting = false
+  /// The scopes within the test that withhold a jump while the test can run.
+  fileprivate var waiting: [Scheduler] = []
 }
 
 /// What a change of the state means to the test around a scope, and to the scopes within a test.
 struct NestingChange {
   /// 1 if the scope has become busy since the last change, -1 if it is idle again, and else 0.
   let busy: Int
-  /// 1 if the test can run and could not at the last change, -1 if it cannot any more, and else 0.
-  let running: Int
-  /// The scopes to which `running` matters.
-  let scopes: [Scheduler]
+  /// Whether the scope has begun to withhold a jump.
+  let waits: Bool
+  /// The scopes that have waited for the test, which cannot run any more.
+  let released: [Scheduler]
 }
 
 extension SchedulerState {
-  /// Returns what has changed since the last call; `nil` if nothing has.
-  @inline(never)
-  mutating func takeNestingChange() -> NestingChange? {
-    let busy = Self.change(&nesting.isCountedAsBusy, to: isBusyScope)
-    let running =
-      nesting.scopes.isEmpty ? 0 : Self.change(&nesting.isCountedAsRunning, to: isRunning)
-    guard busy != 0 || running != 0 else { return nil }
-    return NestingChange(busy: busy, running: running, scopes: running == 0 ? [] : nesting.scopes)
-  }
-
-  private static func change(_ flag: inout Bool, to value: Bool) -> Int {
-    guard flag != value else { return 0 }
-    flag = value
-    return value ? 1 : -1
-  }
-
-  private var isBusyScope: Bool {
+  fileprivate var isBusyScope: Bool {
     guard let scope, !isAbandoned else { return false }
     // The last job of a scope that is over resumes the test around it. So only jobs count then.
     if scope.isOver { return idleness.mayRun }
-    return !idleness.isIdle || isJumpWithheld(in: scope)
+    return !idleness.isIdle || isJumpWithheld
   }
 
   /// Whether time would jump if the test around the scope could not run.
-  private func isJumpWithheld(in scope: ScopeState) -> Bool {
-    scope.pace.isTestAroundRunning && !scope.pace.isPauseOver && scope.movesTime
+  fileprivate var isJumpWithheld: Bool {
+    guard let scope, !isAbandoned, !scope.isOver else { return false }
+    return scope.pace.isTestAroundRunning && !scope.pace.isPauseOver && scope.movesTime
       && scope.pace.holds == 0 && (scope.virtualClock.hasSleeps || !idleWaiters.observers.isEmpty)
   }
 
-  /// Whether a job of the test, or of one around it, can run. A reported job, which holds its thread, does not count.
-  private var isRunning: Bool {
-    guard !isAbandoned else { return false }
-    return scope?.pace.isTestAroundRunning == true
-      || (idleness.mayRun && !activity.isRunningReportedJob(idleness))
-  }
-
-  /// Adds a scope that begins within the test. Returns what to add to its `AutoAdvance.testAround`.
-  fileprivate mutating func add(_ scope: Scheduler) -> Int {
-    nesting.isNested = true
-    if nesting.scopes.isEmpty { nesting.isCountedAsRunning = isRunning }
-    nesting.scopes.append(scope)
-    return nesting.isCountedAsRunning ? 1 : 0
-  }
-
-  fileprivate mutating func remove(_ scope: Scheduler) {
-    nesting.scopes.removeAll { $0 === scope }
+  /// Whether a job of the test can run. A reported job, which holds its thread, does not count.
+  fileprivate var mayRun: Bool {
+    !isAbandoned && idleness.mayRun && !activity.isRunningReportedJob(idleness)
   }
 }
 
 extension Scheduler {
-  /// Lets the scope's time wait for the jobs of the test around it, until `leaveTestAround`.
-  func joinTestAround() {
-    guard let parent else { return }
-    let running = parent.change { $0.add(self) }
-    change { $0.scope?.pace.testAround += running }
+  /// Returns what has changed since the last call; `nil` if nothing has. Requires the lock.
+  @inline(never)
+  func takeNestingChange(_ state: inout SchedulerState) -> NestingChange? {
+    let (isBusy, mayRun) = (state.isBusyScope, state.mayRun)
+    let busy = isBusy == state.nesting.isCountedAsBusy ? 0 : isBusy ? 1 : -1
+    state.nesting.isCountedAsBusy = isBusy
+    let waits = !state.nesting.isWaiting && state.idleness.isIdle && state.isJumpWithheld
+    if waits { state.nesting.isWaiting = true }
+    canRun.store(mayRun, ordering: .releasing)
+    var released: [Scheduler] = []
+    if !mayRun { swap(&released, &state.nesting.waiting) }
+    guard busy != 0 || waits || !released.isEmpty else { return nil }
+    return NestingChange(busy: busy, waits: waits, released: released)
   }
-
-  func leaveTestAround() { parent?.change { $0.remove(self) } }
 
   @inline(never)
   func note(_ nesting: NestingChange) {
     if nesting.busy != 0 {
       parent?.change { $0.idleness.busyScopes.note(self, nesting.busy) }
     }
-    for scope in nesting.scopes {
-      scope.change { $0.scope?.pace.testAround += nesting.running }
+    if nesting.waits { waitForTestAround() }
+    for scope in nesting.released { scope.testAroundStopped() }
+  }
+
+  /// Whether a job of the test, or of one around it, can run. Any thread may read this, without a lock.
+  var canAnyRun: Bool { canRun.load(ordering: .acquiring) || parent?.canAnyRun == true }
+
+  /// Lets the scope's time wait for the jobs of the test around it.
+  func joinTestAround() { parent?.change { $0.nesting.isNested = true } }
+
+  /// Waits until the nearest test around the scope that can run has stopped, which it may have done by now.
+  private func waitForTestAround() {
+    guard let parent else { return }
+    let waits = sequence(first: parent) { $0.parent }.contains { test in
+      test.change { state in
+        guard state.mayRun else { return false }
+        state.nesting.waiting.append(self)
+        return true
+      }
+    }
+    if !waits { testAroundStopped() }
+  }
+
+  /// Lets time jump, unless another test around the scope can run.
+  private func testAroundStopped() {
+    change { state in
+      state.nesting.isWaiting = false
+      state.scope?.pace.ignoresTestAround = false
     }
   }
 }

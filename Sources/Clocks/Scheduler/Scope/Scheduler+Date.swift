@@ -38,6 +38,9 @@ extension ScopeState {
   /// The date at an instant of the scope's time, measured from the scope's first date.
   func date(at instant: Duration) -> Duration { saturatingSum(instant, dateOffset) }
 
+  /// The instant at which a date comes, as long as the date is not set. It may have passed.
+  func instant(of date: Duration) -> Duration { saturatingDifference(date, dateOffset) }
+
   /// Moves the callbacks that wait for dates to the instants at which these dates come now.
   ///
   /// An instant may have passed. Such callbacks begin next, in the order of their dates.
@@ -47,7 +50,7 @@ extension ScopeState {
         case .work(let work)? = virtualClock.sleeps.cancel(callback.sleep)
       else { continue }
       timedCallbacks[id]?.sleep = virtualClock.sleeps.add(
-        .work(work), until: saturatingDifference(date, dateOffset), name: work.name,
+        .work(work), until: instant(of: date), name: work.name,
         details: callback.details, as: callback.sleep.number)
     }
     // A thread outside the scope may have set the date while the scope is idle.

@@ -39,7 +39,6 @@ extension Scheduler {
     guard let last = outward.firstIndex(where: { $0.scope?.whenAbandoned != nil }) else { return }
     for scheduler in outward[...last] {
       scheduler.change { $0.abandon() }?.isResumed.signal()
-      scheduler.leaveTestAround()
     }
     outward[last].scope?.whenAbandoned?()
   }
@@ -82,7 +81,6 @@ extension Scheduler {
   func closeScope() {
     isOver = true
     change { $0.scope?.isOver = true }
-    leaveTestAround()
     ThreadWaits.testIsOver(of: self)
     // Other threads may have added these since the leftovers were ended.
     handBackDelayedWork()
@@ -214,14 +212,16 @@ extension Scheduler {
     let fulfilled: [SleepsWaiter]? = change { state in
       guard state.scope?.isOver == false, state.scope?.pace.unlimitedHolds == 0 else { return nil }
       let virtualClock = scope.virtualClock
-      let deadline = saturatingSum(virtualClock.now, delay)
+      // Thread B may set the date after thread A has read it to find the delay.
+      let date = callback.date.map { saturatingDifference($0, scope.start.sinceEpoch) }
+      let deadline =
+        date.flatMap { state.scope?.instant(of: $0) } ?? saturatingSum(virtualClock.now, delay)
       let details = SleepQueue.Details(
         registered: virtualClock.now, task: nil, clock: .dispatch, tolerance: nil)
       let sleep = virtualClock.sleeps.add(
         .work(callback), until: deadline, name: callback.name, details: details)
       state.scope?.timedCallbacks[ObjectIdentifier(callback)] = PendingCallback(
-        sleep: sleep, details: details,
-        date: callback.awaitsDate ? state.scope?.date(at: deadline) : nil)
+        sleep: sleep, details: details, date: date)
       state.order.chooser?.timedCallbackWaits(sleep.number, callback.name)
       return virtualClock.takeFulfilledWaiters()
     }

@@ -181,7 +181,12 @@ final class ScopeState {
   func setAlarm(isAwaited: Bool) -> Action.Alarm? {
     mustSetAlarm = false
     guard let reason = alarmReason(isAwaited: isAwaited) else { return nil }
-    let patience = reason == .stuck ? 12 : reason == .held ? 2 : 0
+    let patience =
+      switch reason {
+      case .pause: pace.isTestAroundRunning ? 10 : 0
+      case .stuck: 12
+      case .held: 2
+      }
     return pace.setAlarm(reason, in: duration(of: reason), patience: patience)
   }
 
