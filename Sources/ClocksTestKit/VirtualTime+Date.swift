@@ -11,8 +11,8 @@ extension VirtualTime {
   /// The date that `Date()` reads in the scope: the date at its beginning plus the scope's time.
   ///
   /// A test may set it, to begin on a certain day, or to simulate a change of the system's date. On Linux, pending
-  /// work of Dispatch with a `wallDeadline` follows the change: it begins when its date comes, or next if its date has
-  /// passed. This changes no sleep and no other clock:
+  /// work of Dispatch with a `wallDeadline` follows the change: it begins when its date comes, or as soon as time may
+  /// move if its date has passed. This changes no sleep and no other clock:
   ///
   /// ```swift
   /// @Test(.virtualTime) func aDayLater() async throws {

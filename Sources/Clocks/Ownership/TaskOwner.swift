@@ -272,9 +272,10 @@ struct LeftoverTasks {
     let replaced =
       releaseTests() + tasks.compactMap { tests.updateValue(testIsOver, forKey: $0) }
     underWay += tasks
+    // Tasks that were removed are still in the list.
+    defer { if underWay.count > 2 * tests.count + 16 { underWay.removeAll { tests[$0] == nil } } }
     guard tests.count > Self.limit else { return replaced }
     let oldest = tests.keys.sorted().prefix(tests.count / 2)
-    defer { underWay.removeAll { tests[$0] == nil } }
     return replaced + oldest.compactMap { tests.removeValue(forKey: $0) }
   }
 

@@ -5,7 +5,8 @@ import Synchronization
 enum OutsideWork {
   /// Counts threads, apart from the main thread, those of Dispatch and those on which XCTest waits.
   ///
-  /// Also counts blocks that wait for a run loop. Sources of Dispatch, and its uses of files, count forever.
+  /// Also counts blocks that wait for a run loop. Sources of Dispatch, even cancelled ones, and its uses of files
+  /// count forever.
   private static let count = Atomic(0)
   static func begins() {
     continues()

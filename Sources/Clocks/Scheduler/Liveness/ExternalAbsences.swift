@@ -16,7 +16,7 @@ extension Scheduler {
     // An external task may have returned unseen.
     ExternalTaskRegistry.look()
     let mayBeLost = mayBeLost && !isTestOver
-    let due: (number: UInt64, isMissed: Bool)? = change { state in
+    let due: (changes: UInt64, isMissed: Bool)? = change { state in
       let isMissed = state.isExternalWorkMissed
       // If the test awaits the work, it does not matter what else happens in the test.
       let changes = isMissed ? state.externalChanges : state.changes
@@ -25,7 +25,7 @@ extension Scheduler {
       let isPatient = !isMissed && state.activity.absence.isProcessBusy
       let isDue = state.activity.absence.isDue(
         isWaiting ? changes : nil, after: limit, isPatient: isPatient)
-      return isDue ? (state.externalChanges, isMissed) : nil
+      return isDue ? (changes, isMissed) : nil
     }
     guard let due else { return nil }
     if !due.isMissed, RealSleeps.mayWake(self) || MachineLoad.mayOutsideAct {
@@ -34,7 +34,10 @@ extension Scheduler {
       return nil
     }
     let found: (absence: Absence?, released: [RetainedTask]) = change { state in
-      guard state.externalChanges == due.number else { return (nil, []) }
+      // A job may have run meanwhile.
+      guard due.changes == (due.isMissed ? state.externalChanges : state.changes) else {
+        return (nil, [])
+      }
       var found = state.idleness.abandonExternalWork()
       found.absence?.nanoseconds = state.activity.absence.nanoseconds
       return found
