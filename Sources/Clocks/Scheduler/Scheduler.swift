@@ -7,8 +7,7 @@ import Synchronization
 /// `SchedulerState` decides what comes next. The scheduler guards the state (`change`), starts a thread when
 /// the state claims one, and performs its decisions (`perform`).
 final class Scheduler: TaskOwner, @unchecked Sendable {
-  /// Guards `state` and its virtual clocks. Rank `scheduler`. Only `change`, `changeWithoutThread` and `nextAction`
-  /// take it.
+  /// Guards `state` and its virtual clocks. Rank `scheduler`. Taken by `change`, `changeWithoutThread`, `nextAction`.
   ///
   /// While the lock is held, no job runs, no task is resumed and no task is freed. Of user code, only comparing
   /// and adding durations may run under the lock.
@@ -35,8 +34,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// of jobs are below it.
   let threadMark = Atomic<UInt>(0)
 
-  /// Whether a job of the test can run. Written with the lock held, and only if the test has scopes within it, or is a
-  /// scope within another one.
+  /// Whether a job of the test can run. Written with the lock held, if there is a test around it or a scope within it.
   let canRun = Atomic(false)
   /// Whether the test has stated an invariant in the scope, and the scope has not ended.
   let hasInvariants = Atomic(false)
@@ -78,6 +76,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   func change<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
     lock.lock()
     let result = body(&state)
+    if state.nesting.isNested { state.scope?.pace.lookAround() }
     let executor = state.claimThread()
     let nestingChange = state.nesting.isNested ? takeNestingChange(&state) : nil
     lock.unlock()
@@ -100,6 +99,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     // Released without the lock.
     let freed = ended == 0 ? nil : state.liveTasks.remove(ended)
     if let taken { state.take(taken) }
+    if state.nesting.isNested { state.scope?.pace.lookAround() }
     let action = state.next(
       on: executor, mayStay: mayStay, thread: number, runsWoken: usesFastWay)
     let next = state.claimThread()

@@ -99,6 +99,7 @@ import Testing
     let test = Scheduler(origin: .here())
     test.canRun.store(true, ordering: .relaxed)
     scope.pace.testAround = test
+    scope.pace.lookAround()
     #expect(!scope.mayJump)
     var alarm = try #require(scope.setAlarm(isAwaited: true))
     #expect(alarm == .init(number: 1, duration: .seconds(1)))
@@ -115,6 +116,7 @@ import Testing
     }
     #expect(!scope.mayJump)
     test.canRun.store(false, ordering: .relaxed)
+    scope.pace.lookAround()
     #expect(scope.mayJump)
   }
 
@@ -124,6 +126,7 @@ import Testing
     let test = Scheduler(origin: .here())
     test.canRun.store(true, ordering: .relaxed)
     scope.pace.testAround = test
+    scope.pace.lookAround()
     var alarm = try #require(scope.setAlarm(isAwaited: true))
     var seconds = 1
     while seconds < 100,
@@ -150,6 +153,7 @@ import Testing
     let test = Scheduler(origin: .here())
     test.canRun.store(true, ordering: .relaxed)
     scope.pace.testAround = test
+    scope.pace.lookAround()
     let alarm = try #require(scope.setAlarm(isAwaited: true))
     #expect(scope.alarmRings(alarm.number, others) == nil)
     #expect(scope.mayJump)

@@ -54,11 +54,16 @@ struct AutoAdvance: ~Copyable {
   /// Whether time may move at this moment.
   var mayPass: Bool { autoAdvance && holds == 0 }
 
+  /// Whether a job of the test around the scope could run when the scope last looked.
+  private var couldTestAroundRun = false
+
   /// Whether time waits for the test around the scope, because one of its jobs can run.
-  var isTestAroundRunning: Bool {
-    guard !ignoresTestAround, let testAround else { return false }
-    return testAround.canAnyRun
-  }
+  var isTestAroundRunning: Bool { couldTestAroundRun && !ignoresTestAround }
+
+  /// Looks whether the test around the scope can run: once for all decisions of a turn with the scheduler's lock.
+  ///
+  /// Otherwise thread A might find that it can and withhold a jump, and then find that it cannot and wait for nothing.
+  mutating func lookAround() { couldTestAroundRun = testAround?.canAnyRun ?? false }
 
   /// How long nothing must happen before a jump; `nil` if time jumps immediately.
   ///

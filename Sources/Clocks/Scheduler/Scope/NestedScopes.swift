@@ -68,7 +68,21 @@ extension Scheduler {
       parent?.change { $0.idleness.busyScopes.note(self, nesting.busy) }
     }
     if nesting.waits { waitForTestAround() }
-    for scope in nesting.released { scope.testAroundStopped() }
+    for (index, scope) in nesting.released.enumerated() {
+      // Thread B may have made a job of the test ready meanwhile: a released scope that is over does so. Then the others
+      // wait on, so that not all scopes look whenever one ends.
+      if canRun.load(ordering: .acquiring), waitAgain(nesting.released[index...]) { return }
+      scope.testAroundStopped()
+    }
+  }
+
+  /// Lets released scopes wait again, if the test can run. Returns whether it can.
+  private func waitAgain(_ scopes: ArraySlice<Scheduler>) -> Bool {
+    change { state in
+      guard state.mayRun else { return false }
+      state.nesting.waiting += scopes
+      return true
+    }
   }
 
   /// Whether a job of the test, or of one around it, can run. Any thread may read this, without a lock.
