@@ -369,6 +369,15 @@ private struct SendableRun: @unchecked Sendable { let value: XCTestRun? }
     #expect(!output.contains(Stuck.end), "\(output)")
   }
 
+  @Test func eachOfTheTestsThatForgetToAdvanceTheirClockIsReported() async throws {
+    let child = try await Stuck.run("SharedClockForgottenExamples")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(child.issues.count == 4, "\(output)")
+    #expect(child.issues.allSatisfy { $0.text.contains("no task advances it") }, "\(output)")
+    #expect(!output.contains(Stuck.end), "\(output)")
+  }
+
   @Test func eachOfTheTestsThatShareAClockIsReported() async throws {
     let child = try await Stuck.run("SharedClockLossExamples")
     let output = child.standardOutput
@@ -432,6 +441,15 @@ private struct SendableRun: @unchecked Sendable { let value: XCTestRun? }
       await Self.clock.advance(by: .seconds(1))
       try await Task.sleep(for: .milliseconds(20))
     }
+  }
+}
+
+/// All tests that share a clock forget to advance it.
+@Suite(.serialized) struct SharedClockForgottenExamples {
+  private static let clock = TestClock()
+
+  @Test(arguments: 0..<4) func forgets(_ number: Int) async throws {
+    if Stuck.isAsked { try await forgetsToAdvance(Self.clock) }
   }
 }
 

@@ -86,7 +86,7 @@ extension Scheduler: PausableOwner {
 
   func resume(_ job: PausedJob) {
     change { state in
-      state.idleness.externallyStartedJobsBegan()
+      state.idleness.externallyStartedJobsBegan(isOnMain: job.takesMain)
       state.scope?.pausedTasks.remove(job.task)
       if job.task != 0 { state.idleness.externalTasks.setPaused(false, job.task) }
       if job.takesMain { state.idleness.isMainTaken = false }

@@ -183,8 +183,8 @@ package final class IssueGate: Sendable {
   /// Returns whether the test library receives a warning or a known issue: the n-th one with this key in its run, unless
   /// an earlier run has had n of them.
   package func passes(key: String) -> Bool {
-    let run = findings.run
-    return lock.withLock {
+    lock.withLock {
+      let run = findings.run
       if counted.run != run { counted = (run, [:]) }
       counted.counts[key, default: 0] += 1
       guard let count = counted.counts[key], count > passed[key, default: 0] else { return false }

@@ -120,6 +120,25 @@ import Testing
     #expect(scope.mayJump)
   }
 
+  @Test func theTestAroundIsWaitedForThoughItStartsDuringThePause() throws {
+    var options = ScopeOptions()
+    options.jumpsAfter = .milliseconds(5)
+    let scope = scope(options)
+    let test = Scheduler(origin: .here())
+    scope.pace.testAround = test
+    scope.pace.lookAround()
+    let alarm = try #require(scope.setAlarm(isAwaited: true))
+    test.canRun.store(true, ordering: .relaxed)
+    scope.pace.lookAround()
+    guard
+      case .rest? = scope.alarmRings(alarm.number, AutoAdvance.Others(haveContinuedAround: true))
+    else {
+      Issue.record("it has not waited for the test around it")
+      return
+    }
+    #expect(!scope.mayJump)
+  }
+
   /// It waits for the scope, perhaps, and is not awaited again until it has nothing to run.
   @Test func aTestAroundThatContinuesForTenSecondsIsIgnored() throws {
     let scope = scope()

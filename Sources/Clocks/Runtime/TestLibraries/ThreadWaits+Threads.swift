@@ -23,7 +23,7 @@ extension ThreadWaits {
         }
         context.run { _ in body() }
         waits.jobEnds()
-        // The end of the thread will count it once more.
+        // When the thread ends, the wrapper of `pthread_create` subtracts it.
         if areSleepsSeen { OutsideWork.continues() }
         owner.externallyStartedJobEnded(on: nil)
       }

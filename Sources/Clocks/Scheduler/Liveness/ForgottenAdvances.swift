@@ -50,10 +50,13 @@ struct ForgottenAdvances {
 }
 
 extension Scheduler {
-  /// The test to which forgotten advances belong: 0 if the scheduler has only one, `.max` while it is not known.
+  /// The test to which forgotten advances belong: 0 for a scope, `.max` while it is not known.
+  ///
+  /// Of several tests that share a clock, it is the oldest one that is not over.
   private var testOfAdvances: UInt64 {
     guard isTestKnown else { return .max }
-    return isProcessWide ? currentXCTest ?? 0 : 0
+    if isProcessWide { return currentXCTest ?? 0 }
+    return change { $0.scope == nil ? $0.testLifetime.unfinished.min() ?? 0 : 0 }
   }
 
   /// Whether it was reported that the test does not advance the clocks on which its tasks sleep.

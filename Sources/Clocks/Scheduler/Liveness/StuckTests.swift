@@ -203,8 +203,9 @@ extension Scheduler {
   ///
   /// Constant once the test was cancelled, or has gone on for long after its report: later jobs are no progress.
   fileprivate func progress(after limit: Duration) -> UInt64 {
-    change { state in
-      let isLate = state.stuckReport?.since.lasts(limit * 4) == true
+    let wasReported = wasReported
+    return change { state in
+      let isLate = wasReported && state.stuckReport?.since.lasts(limit * 4) == true
       return isLate || state.scope?.body.reportDelivered == true ? 0 : state.activity.count
     }
   }

@@ -33,7 +33,8 @@ struct AutoAdvance: ~Copyable {
   var unlimitedHolds = 0
   /// The scheduler of the test around the scope; `nil` if there is none.
   var testAround: Scheduler?
-  /// Whether time does not wait for the test around the scope, because that test polls. Until it has nothing to run.
+  /// Whether time does not wait for the test around the scope, because that test polls. Once that test has had nothing to
+  /// run, time waits for it again.
   var ignoresTestAround = false
   /// The progress of the tests around the scope when an alarm last rang.
   private var progressAround: UInt64 = 0
@@ -60,7 +61,7 @@ struct AutoAdvance: ~Copyable {
   /// Whether time waits for the test around the scope, because one of its jobs can run.
   var isTestAroundRunning: Bool { couldTestAroundRun && !ignoresTestAround }
 
-  /// Looks whether the test around the scope can run: once for all decisions of a turn with the scheduler's lock.
+  /// Looks whether the test around the scope can run, once for all decisions that follow while the lock is held.
   ///
   /// Otherwise thread A might find that it can and withhold a jump, and then find that it cannot and wait for nothing.
   mutating func lookAround() { couldTestAroundRun = testAround?.canAnyRun ?? false }
@@ -97,7 +98,8 @@ struct AutoAdvance: ~Copyable {
   /// until time moves in the scope. It also ends if a job of the scope may hold the thread that the test awaits. If the
   /// test continues until the patience is used up, it probably polls until the scope is over.
   mutating func patienceLeft(_ patience: Int, _ reason: Reason, _ others: Others) -> Int? {
-    if reason == .pause, isTestAroundRunning {
+    if reason == .pause {
+      guard isTestAroundRunning else { return others.awaitThread ? patience : nil }
       if others.awaitThread, !others.mayAwaitScope { return patience }
       guard others.haveContinuedAround else { return nil }
       ignoresTestAround = patience == 0

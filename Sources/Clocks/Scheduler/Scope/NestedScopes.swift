@@ -108,7 +108,17 @@ extension Scheduler {
   private func testAroundStopped() {
     change { state in
       state.nesting.isWaiting = false
-      state.scope?.pace.ignoresTestAround = false
+      if parent?.canAnyRun != true { state.scope?.pace.ignoresTestAround = false }
+    }
+  }
+
+  /// Ends the wait of a scope that is over or abandoned.
+  ///
+  /// Otherwise a test around it might release the last reference to it while a caller of `change` holds a lock.
+  func leaveTestAround() {
+    guard let parent, change({ $0.nesting.isWaiting }) else { return }
+    for test in sequence(first: parent, next: \.parent) {
+      test.change { $0.nesting.waiting.removeAll { $0 === self } }
     }
   }
 }

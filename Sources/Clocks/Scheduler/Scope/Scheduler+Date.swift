@@ -43,7 +43,7 @@ extension ScopeState {
 
   /// Moves the callbacks that wait for dates to the instants at which these dates come now.
   ///
-  /// An instant may have passed. Such callbacks begin next, in the order of their dates.
+  /// An instant may have passed. Such callbacks begin as soon as time may move, in the order of their dates.
   func dateWasSet() {
     for (id, callback) in timedCallbacks {
       guard let date = callback.date,

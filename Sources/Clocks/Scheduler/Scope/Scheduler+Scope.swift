@@ -39,6 +39,7 @@ extension Scheduler {
     guard let last = outward.firstIndex(where: { $0.scope?.whenAbandoned != nil }) else { return }
     for scheduler in outward[...last] {
       scheduler.change { $0.abandon() }?.isResumed.signal()
+      scheduler.leaveTestAround()
     }
     outward[last].scope?.whenAbandoned?()
   }
@@ -81,6 +82,7 @@ extension Scheduler {
   func closeScope() {
     isOver = true
     change { $0.scope?.isOver = true }
+    leaveTestAround()
     ThreadWaits.testIsOver(of: self)
     // Other threads may have added these since the leftovers were ended.
     handBackDelayedWork()

@@ -183,7 +183,7 @@ final class ScopeState {
     guard let reason = alarmReason(isAwaited: isAwaited) else { return nil }
     let patience =
       switch reason {
-      case .pause: pace.isTestAroundRunning ? 10 : 0
+      case .pause: pace.testAround == nil ? 0 : 10
       case .stuck: 12
       case .held: 2
       }
@@ -203,10 +203,15 @@ final class ScopeState {
     let (reason, patience) = (alarm.reason, alarm.patience)
     let withheld = ServedTime.withheld(since: alarm.withheld)
     let limit = duration(of: reason)
+    let isEarly = withheld > limit / 100
+    // The patience with the test around the scope is served time.
+    if reason == .pause, pace.isTestAroundRunning, isEarly {
+      return .rest(pace.setAlarm(reason, in: withheld, patience: patience))
+    }
     if let left = pace.patienceLeft(patience, reason, others) {
       return .rest(pace.setAlarm(reason, in: limit, patience: left))
     }
-    if reason != .pause || pace.isTestAroundRunning, withheld > limit / 100 {
+    if reason != .pause, isEarly {
       return .rest(pace.setAlarm(reason, in: withheld, patience: patience))
     }
     // Since the alarm was set, a thread outside the scope may have begun a `holding`, which has a limit of its own; or
