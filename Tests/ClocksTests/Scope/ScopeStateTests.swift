@@ -105,8 +105,8 @@ import Testing
     #expect(alarm == .init(number: 1, duration: .seconds(1)))
     for others in [
       AutoAdvance.Others(awaitThread: true),
-      AutoAdvance.Others(awaitThread: true, mayAwaitScope: true, haveContinuedAround: true),
-      AutoAdvance.Others(areBusy: true, haveContinuedAround: true),
+      AutoAdvance.Others(awaitThread: true, mayAwaitScope: true, progressAround: 1),
+      AutoAdvance.Others(areBusy: true, progressAround: 2),
     ] {
       guard case .rest(let next?) = scope.alarmRings(alarm.number, others) else {
         Issue.record("it has not waited for the test around it")
@@ -131,7 +131,7 @@ import Testing
     test.canRun.store(true, ordering: .relaxed)
     scope.pace.lookAround()
     guard
-      case .rest? = scope.alarmRings(alarm.number, AutoAdvance.Others(haveContinuedAround: true))
+      case .rest? = scope.alarmRings(alarm.number, AutoAdvance.Others(progressAround: 1))
     else {
       Issue.record("it has not waited for the test around it")
       return
@@ -150,7 +150,7 @@ import Testing
     var seconds = 1
     while seconds < 100,
       case .rest(let next?) = scope.alarmRings(
-        alarm.number, AutoAdvance.Others(haveContinuedAround: true))
+        alarm.number, AutoAdvance.Others(progressAround: UInt64(seconds)))
     {
       alarm = next
       seconds += 1

@@ -203,9 +203,10 @@ extension Scheduler {
   ///
   /// Constant once the test was cancelled, or has gone on for long after its report: later jobs are no progress.
   fileprivate func progress(after limit: Duration) -> UInt64 {
-    let wasReported = wasReported
+    // A test that is over may still hold the main thread.
+    let isReportOfTest = wasReported || isTestOver
     return change { state in
-      let isLate = wasReported && state.stuckReport?.since.lasts(limit * 4) == true
+      let isLate = isReportOfTest && state.stuckReport?.since.lasts(limit * 4) == true
       return isLate || state.scope?.body.reportDelivered == true ? 0 : state.activity.count
     }
   }

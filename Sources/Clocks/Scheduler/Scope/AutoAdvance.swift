@@ -21,8 +21,8 @@ struct AutoAdvance: ~Copyable {
     var awaitThread = false
     /// Whether a job of this scope holds a thread, so that the others may wait for it.
     var mayAwaitScope = false
-    /// Whether a job of the tests around the scope has begun or ended since an alarm last rang.
-    var haveContinuedAround = false
+    /// How many jobs of the tests around the scope have begun or ended.
+    var progressAround: UInt64 = 0
   }
 
   let autoAdvance: Bool
@@ -36,7 +36,7 @@ struct AutoAdvance: ~Copyable {
   /// Whether time does not wait for the test around the scope, because that test polls. Once that test has had nothing to
   /// run, time waits for it again.
   var ignoresTestAround = false
-  /// The progress of the tests around the scope when an alarm last rang.
+  /// The progress of the tests around the scope at the end of the last pause in which they continued.
   private var progressAround: UInt64 = 0
   /// Whether nothing has happened since the alarm for a pause rang.
   var pauseIsOver = false
@@ -101,18 +101,13 @@ struct AutoAdvance: ~Copyable {
     if reason == .pause {
       guard isTestAroundRunning else { return others.awaitThread ? patience : nil }
       if others.awaitThread, !others.mayAwaitScope { return patience }
-      guard others.haveContinuedAround else { return nil }
+      guard others.progressAround != progressAround else { return nil }
+      progressAround = others.progressAround
       ignoresTestAround = patience == 0
       return ignoresTestAround ? nil : patience - 1
     }
     if others.awaitThread { return patience }
     return others.areBusy && patience > 0 ? patience - 1 : nil
-  }
-
-  /// Notes the progress of the tests around the scope. Returns whether it has changed.
-  mutating func takeProgress(_ progress: UInt64) -> Bool {
-    defer { progressAround = progress }
-    return progress != progressAround
   }
 
   /// Notes that an alarm rang without effect, so that a new one is set.

@@ -108,7 +108,7 @@ extension Scheduler {
   private func testAroundStopped() {
     change { state in
       state.nesting.isWaiting = false
-      if parent?.canAnyRun != true { state.scope?.pace.ignoresTestAround = false }
+      state.scope?.pace.ignoresTestAround = false
     }
   }
 

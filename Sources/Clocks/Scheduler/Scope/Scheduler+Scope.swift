@@ -276,10 +276,9 @@ extension Scheduler {
     var others = AutoAdvance.Others(
       areBusy: !isThreadAwaited && Scheduler.isAnyBusy, awaitThread: isThreadAwaited)
     if let parent {
-      let progress = sequence(first: parent) { $0.parent }.reduce(0) { sum, scheduler in
+      others.progressAround = sequence(first: parent, next: \.parent).reduce(0) { sum, scheduler in
         sum &+ scheduler.change { $0.activity.count }
       }
-      others.haveContinuedAround = change { $0.scope?.pace.takeProgress(progress) == true }
     }
     perform(change { $0.alarmRings(number, others) })
   }

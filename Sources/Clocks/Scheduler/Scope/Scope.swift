@@ -200,6 +200,7 @@ final class ScopeState {
   /// Returns what follows from an alarm that rings while the scheduler is idle; `nil` for nothing.
   func alarmRings(_ number: Int, _ others: AutoAdvance.Others) -> Action? {
     guard let alarm = pace.alarm, alarm.number == number else { return nil }
+    pace.lookAround()
     let (reason, patience) = (alarm.reason, alarm.patience)
     let withheld = ServedTime.withheld(since: alarm.withheld)
     let limit = duration(of: reason)
