@@ -76,7 +76,7 @@ guarantee(
     ("Idleness.abandonRunning", "threadParks()", "thread = .none"),
     ("Idleness.abandonRunning", "abandonedOnMain = threadNumber", ""),
     ("Idleness.abandonRunning", "isExternalJobAbandonedOnMain = true", ""),
-    ("SchedulerState.next", "if isAbandoned { return .rest(nil) }", ""),
+    ("SchedulerState.requestedThreadBegins", "guard isAbandoned, ", "guard false, "),
     ("Scheduler.pump", "turn.jobs < Self.jobsPerTurn", "true"),
 )
 guarantee(

@@ -123,7 +123,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       let waited = start.nanosecondsSince
       let number = self.change { state in
         state.activity.waitedForThread(nanoseconds: waited)
-        return state.idleness.requestedThreadBegins(on: executor)
+        return state.requestedThreadBegins(on: executor)
       }
       if let number, let job = self.pump(on: executor, number) { UnownedJobs.submit(job) }
     }

@@ -120,6 +120,15 @@ extension SchedulerState {
     return idleness.dispatchedBlocks.begin(on: queue, isBarrier: isBarrier)
   }
 
+  /// Notes that a thread that was requested has come. Returns the number with which it acts; `nil` if it must not act.
+  mutating func requestedThreadBegins(on executor: ExecutorKind) -> Int? {
+    let number = idleness.requestedThreadBegins(on: executor)
+    guard isAbandoned, number != nil else { return number }
+    // The test was abandoned since the request.
+    idleness.thread = .none
+    return nil
+  }
+
   mutating func dispatchedBlockEnded(_ number: UInt64) {
     idleness.dispatchedBlockEnds(number)
     idleness.externalTasks.mayHaveChanged()

@@ -65,7 +65,6 @@ struct SchedulerState: ~Copyable {
     // The calling thread runs no job now, so it does not keep the test from being idle.
     idleness.thread = .none
     endJob()
-    if isAbandoned { return .rest(nil) }
     let action = decide(on: executor, mayStay: mayStay, runsWoken: runsWoken)
     switch action {
     case .rest: break
@@ -242,7 +241,7 @@ struct SchedulerState: ~Copyable {
     if case .advance = waiter.kind, let reason = runaway.tooManyWakes { return end(waiter, reason) }
     let before = isObserved ? waiter.movedClock?.time : nil
     // An observer moves time to the end of its limit, which may be while a task waits for external work.
-    let start = waiter.kind == .observe ? scope?.virtualClock.now : nil
+    let start = if case .observe = waiter.kind { scope?.virtualClock.now } else { nil as Duration? }
     let waited = activity.nanosecondsWithoutThread
     let sleeper =
       idleWaiters.moveSeveralClocks

@@ -172,9 +172,9 @@ import Testing
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     #expect(state.claimThread() == .pool)
     _ = state.abandon()
-    let thread = state.idleness.requestedThreadBegins(on: .pool)
-    #expect(thread.map { state.step(thread: $0) } == "rest")
-    #expect(state.activity.count == 0)
+    #expect(state.requestedThreadBegins(on: .pool) == nil)
+    #expect(state.claimThread() == nil)
+    #expect(state.idleness.isThreadRequested == false)
   }
 
   @Test func anAbandonedJobThatTheSchedulerHasNotStartedHoldsTheMainThread() {
