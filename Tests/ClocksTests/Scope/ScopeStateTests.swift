@@ -139,7 +139,7 @@ import Testing
     #expect(!scope.mayJump)
   }
 
-  /// It waits for the scope, perhaps, and is not awaited again until it has nothing to run.
+  /// Such a test probably polls. Time waits for it again once it has had nothing to run.
   @Test func aTestAroundThatContinuesForTenSecondsIsIgnored() throws {
     let scope = scope()
     let test = Scheduler(origin: .here())
@@ -153,7 +153,8 @@ import Testing
         alarm.number, AutoAdvance.Others(progressAround: UInt64(seconds)))
     {
       alarm = next
-      seconds += 1
+      // An alarm that rings early, because the process has waited for a processor, is set again for less.
+      if next.duration == .seconds(1) { seconds += 1 }
     }
     #expect(seconds == 11)
     #expect(scope.mayJump)

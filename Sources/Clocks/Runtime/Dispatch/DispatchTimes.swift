@@ -55,7 +55,9 @@
     /// Whether an instant is a date. `never` and `wallNow` are dates, too.
     static func isDate(_ instant: UInt64) -> Bool { instant >> 62 == 0b11 }
 
-    /// The date of an instant, as the time since 1970; `nil` if it is no date, or if the owner's tasks read the real one.
+    /// The date of an instant, as the time since 1970; `nil` if the instant is not a date.
+    ///
+    /// Also `nil` if the owner's tasks read the real date, which no test sets.
     static func virtualDate(_ instant: UInt64, of owner: TaskOwner) -> Duration? {
       guard isDate(instant), owner.reading(of: CLOCK_REALTIME) != nil else { return nil }
       return .nanoseconds(Int64(clamping: 0 &- instant))

@@ -153,7 +153,7 @@ struct StuckReport {
 extension SchedulerState {
   /// Whether a failure was recorded because the test does not continue.
   ///
-  /// Tests that share a clock share the scheduler. The failure of one is none of the next.
+  /// Tests that share a clock share the scheduler. A report about one of them says nothing about the next.
   var isReported: Bool {
     guard let tests = stuckReport?.tests else { return false }
     return tests.isEmpty || testLifetime.unfinished.contains { tests.contains($0) }
