@@ -26,17 +26,19 @@ extension Scheduler {
       defer { state.activity.parallel.repeats() }
       return state.activity.parallel.isDue(job?.number, after: limit) ? job?.number : nil
     }
-    return number != nil && makeJobsParallel(number)
+    return number != nil && makeJobsParallel(number, isReported: true)
   }
 
   /// Lets ready jobs run, and time move, beside the jobs that hold their threads.
   ///
-  /// - Parameter number: That of the job that the scheduler's thread runs; it may have ended meanwhile.
+  /// - Parameters:
+  ///   - number: That of the job that the scheduler's thread runs; it may have ended meanwhile.
+  ///   - isReported: Whether the test's record says why others run beside that job.
   /// - Returns: Whether a job has become parallel.
   @discardableResult
-  func makeJobsParallel(_ number: UInt64?) -> Bool {
+  func makeJobsParallel(_ number: UInt64?, isReported: Bool = false) -> Bool {
     var isAny = false
-    if let number, change({ $0.makeJobParallel(number) }) {
+    if let number, change({ $0.makeJobParallel(number, isReported) }) {
       RuntimeHooks.threadIsBlocked()
       isAny = true
     }
@@ -46,7 +48,7 @@ extension Scheduler {
 }
 
 extension SchedulerState {
-  fileprivate mutating func makeJobParallel(_ job: UInt64) -> Bool {
+  fileprivate mutating func makeJobParallel(_ job: UInt64, _ isReported: Bool) -> Bool {
     guard let scope, let running = activity.running, running.number == job else { return false }
     let task = running.task
     let isOnMain = idleness.isActingOnMain
@@ -58,6 +60,8 @@ extension SchedulerState {
     // The job counts once, as a block: its task must not count as one that runs externally, too.
     if task != 0 { scope.pausedTasks.insert(task) }
     if isOnMain { idleness.isMainTaken = true }
+    // While the lock is held, because the test may be over before thread A, the watchdog, continues.
+    if isReported { scope.scope.options.goesOnWithout?(ParallelJob.reason) }
     return true
   }
 

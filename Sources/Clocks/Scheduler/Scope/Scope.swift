@@ -11,7 +11,7 @@ package struct ScopeOptions: Sendable {
   /// Set for a suite that was not written for virtual time (`isUnedited`).
   ///
   /// Called with a reason when the test continues without external work, or beside a job that does not suspend: neither
-  /// is a failure.
+  /// is a failure. Sometimes called with the scheduler's lock held, so it takes only locks of the rank `leaf`.
   var goesOnWithout: (@Sendable (_ reason: String) -> Void)?
   package var stuckAfter: Duration = .seconds(5)
   var freezesDate = true
