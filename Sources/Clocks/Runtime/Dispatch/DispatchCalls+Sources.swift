@@ -34,8 +34,9 @@ import ClocksSupport
       type, handle, mask, queue in
       let source = sourceCreate.original(type, handle, mask, queue)
       let kind = kinds[type] ?? .other
-      if kind != .timer { OutsideWork.begins() }
-      guard let source, let owner else { return source }
+      guard let source else { return nil }
+      if kind != .timer { countUntilFreed(source) }
+      guard let owner else { return source }
       if case .networking = ThreadContext.current?.pointee.purpose { return source }
       let known = TestDispatchSource(source, kind, on: queue, of: owner)
       DispatchSourceRegistry.add(known, for: source)
@@ -44,6 +45,23 @@ import ClocksSupport
       }
       return source
     }
+
+    /// Counts a source as outside work until Dispatch frees it: after its cancellation, and its last release.
+    private static func countUntilFreed(_ source: OpaquePointer) {
+      OutsideWork.begins()
+      guard ThreadWaits.areSleepsSeen else { return }
+      // Dispatch calls a finalizer only for an object that has a context. The finalizer does not use it.
+      setContext?(source, UnsafeMutableRawPointer(source))
+      setFinalizer?(source) { _ in OutsideWork.ends() }
+    }
+
+    private static let setContext = RuntimeSymbol.function(
+      "dispatch_set_context",
+      as: (@convention(c) (OpaquePointer, UnsafeMutableRawPointer) -> Void).self)
+    private static let setFinalizer = RuntimeSymbol.function(
+      "dispatch_set_finalizer_f",
+      as: (@convention(c) (OpaquePointer, @convention(c) (UnsafeMutableRawPointer?) -> Void) -> Void)
+        .self)
 
     private static let setTimer: Interposed<SetTimer> = Interposed("dispatch_source_set_timer") {
       source, start, interval, leeway in

@@ -5,8 +5,8 @@ import Synchronization
 enum OutsideWork {
   /// Counts threads, apart from the main thread, those of Dispatch and those on which XCTest waits.
   ///
-  /// Also counts blocks that wait for a run loop. Sources of Dispatch, even cancelled ones, and its uses of files
-  /// count forever.
+  /// Also counts blocks that wait for a run loop, and sources of Dispatch until they are freed. Dispatch's uses of
+  /// files count forever.
   private static let count = Atomic(0)
   static func begins() {
     continues()
