@@ -69,8 +69,8 @@ extension Scheduler {
     }
     if nesting.waits { waitForTestAround() }
     for (index, scope) in nesting.released.enumerated() {
-      // Thread B may have made a job of the test ready meanwhile: a released scope that is over does so. Then the others
-      // wait on, so that not all scopes look whenever one ends.
+      // A released scope that ends makes a job of this test ready. Then the remaining scopes wait again; otherwise each
+      // end would let all of them look.
       if canRun.load(ordering: .acquiring), waitAgain(nesting.released[index...]) { return }
       scope.testAroundStopped()
     }
@@ -101,7 +101,9 @@ extension Scheduler {
         return true
       }
     }
-    if !waits { testAroundStopped() }
+    if !waits { return testAroundStopped() }
+    // Thread B may have closed or abandoned the scope before it was in the list, and found nothing to remove.
+    if change({ $0.isAbandoned || $0.scope?.isOver == true }) { leaveTestAround() }
   }
 
   /// Lets time jump, unless another test around the scope can run.
