@@ -30,7 +30,7 @@ def guarantee(text, likely, *entries):
 guarantee(
     "Limits for what seems to hang are measured without the time in which the machine was busy",
     "ServedTimeTests|StuckTestsTests",
-    ("ServedTime.lasts", "duration + Self.withheld(since: withheldBefore)", "duration"),
+    ("ServedTime.lasts", "duration + withheld", "duration"),
     ("Interval.withheld", "max(real / 16, UInt64(served))", "UInt64(served)"),
 )
 
@@ -56,7 +56,7 @@ guarantee(
     ("Idleness.isNothingOutstanding", " && !busyScopes.areAny", ""),
     ("SchedulerState.isBusyScope", "return idleness.mayRun", "return false"),
     ("SchedulerState.decide", "guard idleness.isQuiet else { return .rest(nil) }", ""),
-    ("Idleness.externallyStartedJobEnded", "abandonedExternalJobs > 0 else", "false else"),
+    ("Idleness.externallyStartedJobEnded", "externallyStartedJobs == 0, abandonedExternalJobs > 0 else", "abandonedExternalJobs > 0 else"),
     ("Idleness.isIdle", " && !externalTasks.mustVerify", ""),
     ("SchedulerState.externallyStartedJobEnded", "if isProgress || isAlarmMissing { scope?.mustSetAlarm = true }",
      "scope?.mustSetAlarm = true"),
@@ -225,7 +225,7 @@ guarantee(
     "The watchdog reports a blocked thread or a test at a standstill once, and ends the wait",
     "WatchdogTests|StandstillTests|ProgressTrackerTests|HangTests|SchedulerStateTests",
     ("Scheduler.newBlockage", "othersWait ? job?.number : nil", "job?.number"),
-    ("SchedulerState.abandonJob", "guard activity.isRunning(number, idleness) else { return }", ""),
+    ("SchedulerState.abandonJob", "guard activity.running(idleness)?.number == number else { return }", ""),
     ("TestLifetime.areOver", "tasks.allSatisfy(", "tasks.contains(where: "),
 )
 guarantee(

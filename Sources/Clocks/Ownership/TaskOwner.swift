@@ -230,7 +230,7 @@ struct ProcessWideOwner {
   ///
   /// - Parameters:
   ///   - unownedJobs: The number of unowned jobs under way.
-  ///   - outdated: Receives the previous users, some of which the caller frees without the lock.
+  ///   - outdated: Keeps the removed users alive until the caller has left the locks.
   mutating func wake(_ user: User, _ unownedJobs: Int, _ outdated: inout [User]) -> Int {
     if users.contains(where: { $0.task == user.task }) { return 0 }
     outdated = users

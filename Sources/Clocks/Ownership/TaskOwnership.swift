@@ -214,7 +214,7 @@ final class TaskOwnership: Sendable {
     withExtendedLifetime(forgotten) {}
   }
 
-  /// Registers a leftover for `owner`, one of whose jobs resumes it. Returns whether `owner` owns the task now.
+  /// Registers a leftover for `owner`, one of whose jobs resumes it. Returns whether it was a leftover.
   ///
   /// For example, a loop that a test has started for a shared object also works for later tests.
   @inline(never)
@@ -257,14 +257,17 @@ final class TaskOwnership: Sendable {
 
   /// Wakes `owner`, if it is the process-wide one, until a task that uses one of its clocks is over.
   ///
-  /// Returns the number of running unowned jobs, which become its externally started jobs.
-  func wake(_ owner: TaskOwner, for user: ProcessWideOwner.User) -> Int {
-    // Freed outside the lock.
+  /// Returns the number of running unowned jobs, which become its externally started jobs; and the previous users, some
+  /// of which the caller releases without a lock.
+  func wake(
+    _ owner: TaskOwner, for user: ProcessWideOwner.User
+  ) -> (jobs: Int, outdated: [ProcessWideOwner.User]) {
     var outdated: [ProcessWideOwner.User] = []
-    return lock.withLock {
+    let jobs = lock.withLock {
       guard processWide?.owner === owner else { return 0 }
       return processWide?.wake(user, unownedJobs, &outdated) ?? 0
     }
+    return (jobs, outdated)
   }
 
   /// Counts an unowned job that is about to run. Returns whether `unownedJobHasRun` must follow.

@@ -1,6 +1,6 @@
 /// All that can keep a test from being idle. **Idle** is defined here and nowhere else.
 ///
-/// Only `SchedulerState.next` and the functions here write `thread`. Every part writes its own counts.
+/// Only `SchedulerState` and the functions here write `thread`. Every part writes its own counts.
 struct Idleness: ~Copyable {
   /// What the scheduler's thread is doing. The scheduler requests a thread of the pool, or the main thread,
   /// when there is something to do.
@@ -32,7 +32,7 @@ struct Idleness: ~Copyable {
   ///
   /// A thread is requested only when this is `none`, so a scheduler never has two threads that act.
   var thread = Thread.none
-  /// The number of withdrawn requests of the main thread for which the main thread has not come yet.
+  /// The main thread still comes for each withdrawn request. This counts those visits, which must do nothing.
   private var withdrawnRequests = 0
   private(set) var isActingOnMain = false
 
@@ -45,7 +45,7 @@ struct Idleness: ~Copyable {
   private(set) var externallyStartedJobs = 0 {
     didSet { if externallyStartedJobs == 0 { isAnyExternalJobOnMain = false } }
   }
-  private var isAnyExternalJobOnMain = false
+  private(set) var isAnyExternalJobOnMain = false
 
   /// Whether the running job is known to hold the main thread.
   var isRunningOnMain: Bool {
@@ -72,7 +72,7 @@ struct Idleness: ~Copyable {
     return isIdle
   }
 
-  /// Disregards blocks and external tasks, so that time can move by one step. The caller then calls `countEverything`.
+  /// Disregards blocks and external tasks until time has moved by one step (`countEverything`).
   mutating func leaveOutParallelWork() {
     dispatchedBlocks.areLeftOut = true
     externalTasks.areLeftOut = true
@@ -140,7 +140,7 @@ struct Idleness: ~Copyable {
   /// The number of the thread of an abandoned job that holds the main thread; `nil` if there is none.
   private(set) var abandonedOnMain: Int?
 
-  /// Counts the externally started jobs that were abandoned. Their ends change nothing.
+  /// Counts externally started jobs that were abandoned and have not ended.
   private var abandonedExternalJobs = 0
   private(set) var isExternalJobAbandonedOnMain = false
 
@@ -149,8 +149,12 @@ struct Idleness: ~Copyable {
     if isOnMain { isAnyExternalJobOnMain = true }
   }
 
-  mutating func externallyStartedJobEnded() {
-    guard abandonedExternalJobs > 0 else {
+  /// - Parameter isOnMain: Whether the job ends on the main thread.
+  mutating func externallyStartedJobEnded(isOnMain: Bool = false) {
+    if isOnMain { isAnyExternalJobOnMain = false }
+    // Which job ends is not known. Abandoned jobs hardly ever end, so this is taken for the end of another one if there
+    // is one: a job that counted forever would keep its test from ever being idle.
+    guard externallyStartedJobs == 0, abandonedExternalJobs > 0 else {
       externallyStartedJobs -= 1
       return
     }

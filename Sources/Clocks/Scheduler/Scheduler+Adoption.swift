@@ -115,9 +115,9 @@ extension Scheduler {
     guard TaskOwnership.shared.release(self), !isProcessWide else { return }
     // The test of a closed scope is over; any other test may continue without a clock.
     let (left, test) = change { state in
-      (state.liveTasks.unfinished.map(\.id), isOver ? [] : state.testLifetime.known)
+      (state.liveTasks.unfinished.map(\.id), isOver ? [] : state.testLifetime.tasks)
     }
-    guard let test else { return }
+    guard isOver || !test.isEmpty else { return }
     let tasks = left.filter { id in !test.contains { $0.id == id } }
     guard !tasks.isEmpty else { return }
     TaskOwnership.shared.leave(tasks) { test.allSatisfy(\.isOver) }
@@ -182,10 +182,14 @@ extension Scheduler {
     guard isProcessWide else { return }
     // If the end of a task cannot be detected, the task never counts as over, and the scheduler stays awake.
     let user = RetainedTask.current
-    let externallyStartedJobs = TaskOwnership.shared.wake(
-      self, for: (task, { user?.isOver ?? false }))
-    guard externallyStartedJobs > 0 else { return }
-    change { $0.idleness.externallyStartedJobsBegan(externallyStartedJobs) }
+    // Thread B may end one of the unowned jobs when they are known to be this scheduler's. Its end must not be counted
+    // before its beginning, so both happen under the lock. The former users are released without it.
+    _ = changeWithoutThread { state in
+      let (jobs, outdated) = TaskOwnership.shared.wake(
+        self, for: (task, { user?.isOver ?? false }))
+      state.idleness.externallyStartedJobsBegan(jobs)
+      return outdated
+    }
   }
 
   /// The scheduler of the current task, unless it is this scheduler or belongs to a scope within the test.
@@ -224,7 +228,7 @@ extension Scheduler {
       change { state in
         state.idleness.externallyStartedJobsBegan(isOnMain: isOnMain)
         guard state.activity.running == nil else { return }
-        state.activity.externallyStartedJobBegan(of: context.pointee.taskID)
+        state.activity.externallyStartedTask = context.pointee.taskID
         threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
       }
     } else if RuntimeHooks.isOnMainQueue {

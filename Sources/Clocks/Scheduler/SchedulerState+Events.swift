@@ -91,14 +91,15 @@ extension SchedulerState {
 
   /// - Parameter isProgress: `false` for a thread that pauses again and again while it waits in a run loop.
   mutating func externallyStartedJobEnded(isProgress: Bool = true) {
-    idleness.externallyStartedJobEnded()
+    idleness.externallyStartedJobEnded(
+      isOnMain: idleness.isAnyExternalJobOnMain && RuntimeHooks.isOnMainQueue)
     if isProgress { activity.externallyStartedJobEnded() }
     // Without progress, an alarm that is under way continues. If each pause set it again, it would never ring.
     if isProgress || isAlarmMissing { scope?.mustSetAlarm = true }
   }
 
-  /// Whether the scope has no alarm, or one for a purpose that it no longer has. An alarm for a pause is short, so it
-  /// may ring first.
+  /// Whether an alarm has to be set: there is none, or its purpose is no longer the current one. An alarm for a pause is
+  /// left: it is short.
   var isAlarmMissing: Bool {
     guard let scope, let alarm = scope.pace.alarm else { return true }
     guard alarm.reason != .pause, let reason = scope.alarmReason(isAwaited: isTimeAwaited) else {
@@ -108,7 +109,7 @@ extension SchedulerState {
   }
 
   /// Whether a sleep or an observer waits for the scope's time to move.
-  private var isTimeAwaited: Bool {
+  var isTimeAwaited: Bool {
     scope.map { $0.virtualClock.sleeps.count > 0 } == true || !idleWaiters.observers.isEmpty
   }
 
@@ -198,10 +199,6 @@ extension SchedulerState {
     idleness.changeMainQueueOrder { $0.submitAll() }
     idleness.abandonRunning()
     return scope?.parkedThreads.values.first(where: \.isMain)
-  }
-
-  mutating func setAlarm() -> Action.Alarm? {
-    scope?.setAlarm(isAwaited: isTimeAwaited)
   }
 
   // MARK: - Notifications

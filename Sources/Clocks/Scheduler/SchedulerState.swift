@@ -95,7 +95,9 @@ struct SchedulerState: ~Copyable {
     case .cancellation: return .cancel(scope!.body.takeToCancel())
     case .waiter(let waiter): return serve(waiter, runsWoken: mayStay && runsWoken)
     case .jump: return jump()
-    case nil: return scope?.isDeadlocked == true ? endDeadlock() : .rest(setAlarm())
+    case nil:
+      if scope?.isDeadlocked == true { return endDeadlock() }
+      return .rest(scope?.setAlarm(isAwaited: isTimeAwaited))
     }
   }
 

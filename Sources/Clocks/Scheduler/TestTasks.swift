@@ -83,9 +83,6 @@ struct TestLifetime {
   /// Whether at least one task is known, and all of them are over.
   var areOver: Bool { isKnown && tasks.allSatisfy(\.isOver) }
 
-  /// The tasks; `nil` if none is known.
-  var known: [RetainedTask]? { isKnown ? tasks : nil }
-
   var unfinished: [UInt64] { tasks.filter { !$0.isOver }.map(\.id) }
 
   /// Adds the task that makes a clock. Returns tasks to release without a lock.

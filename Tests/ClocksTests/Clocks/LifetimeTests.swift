@@ -158,9 +158,9 @@ import Testing
     for _ in 0..<3 { #expect(ownership.unownedJobWillRun()) }
     #expect(ownership.unownedJobHasRun() == nil)
     let isOver = Tally()
-    #expect(ownership.wake(wide, for: (7, { isOver.value > 0 })) == 2)
-    #expect(ownership.wake(wide, for: (7, { isOver.value > 0 })) == 0)
-    #expect(ownership.wake(own, for: (7, { false })) == 0)
+    #expect(ownership.wake(wide, for: (7, { isOver.value > 0 })).jobs == 2)
+    #expect(ownership.wake(wide, for: (7, { isOver.value > 0 })).jobs == 0)
+    #expect(ownership.wake(own, for: (7, { false })).jobs == 0)
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner === wide)
     #expect(ownership.owner(ofReadyJob: 6, on: nil).owner === wide)
     #expect(ownership.owner(ofReadyJob: 0, on: nil).owner === wide)
@@ -171,7 +171,7 @@ import Testing
     isOver.add()
     #expect(ownership.owner(ofReadyJob: 5, on: nil).owner == nil)
     #expect(ownership.unownedJobWillRun())
-    #expect(ownership.wake(wide, for: (8, { isOver.value > 1 })) == 1)
+    #expect(ownership.wake(wide, for: (8, { isOver.value > 1 })).jobs == 1)
     #expect(ownership.unownedJobHasRun() === wide)
     #expect(ownership.unownedJobHasRun() === wide)
     ownership.checkInvariants()
@@ -220,7 +220,7 @@ import Testing
     let second = ownership.retainProcessWide { Scheduler(origin: .here()) }
     // The second owner is dormant, so it does not wait for the second job, but for the third when it wakes.
     #expect(ownership.unownedJobHasRun() == nil)
-    #expect(ownership.wake(second, for: (7, { false })) == 1)
+    #expect(ownership.wake(second, for: (7, { false })).jobs == 1)
     #expect(ownership.unownedJobHasRun() === second)
     #expect(ownership.unownedJobWillRun())
     #expect(ownership.unownedJobHasRun() == nil)

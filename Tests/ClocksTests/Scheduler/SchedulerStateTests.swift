@@ -189,6 +189,31 @@ import Testing
     #expect(state.idleness.externallyStartedJobs == 0)
   }
 
+  /// Two tests share a clock, and so a scheduler. The job of the first one is abandoned and never ends.
+  @Test func aJobThatEndsBesideAnAbandonedOneNoLongerCounts() {
+    var state = SchedulerState()
+    state.idleness.externallyStartedJobsBegan(isOnMain: true)
+    state.idleness.abandonRunning()
+    state.idleness.externallyStartedJobsBegan()
+    #expect(state.idleness.mayStartJob == false)
+    state.externallyStartedJobEnded()
+    #expect(state.idleness.mayStartJob == true)
+    #expect(state.idleness.isMainTaken == true)
+    state.externallyStartedJobEnded()
+    #expect(state.idleness.isMainTaken == false)
+    #expect(state.idleness.externallyStartedJobs == 0)
+  }
+
+  @Test func theMainThreadIsFreeWhenItsJobHasEndedBesideAnother() {
+    var state = SchedulerState()
+    state.idleness.externallyStartedJobsBegan(isOnMain: true)
+    state.idleness.externallyStartedJobsBegan()
+    state.idleness.externallyStartedJobEnded(isOnMain: true)
+    #expect(state.idleness.isRunningOnMain == false)
+    state.idleness.abandonRunning()
+    #expect(state.idleness.isMainTaken == false)
+  }
+
   @Test func aBlockMayAwaitItsThreadAtTheEndOfTime() {
     var state = SchedulerState(scope: Scope(.standard))
     state.scope?.virtualClock.now = Duration(attoseconds: .max)

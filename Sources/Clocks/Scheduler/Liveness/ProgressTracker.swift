@@ -6,7 +6,7 @@ struct ProgressTracker {
   private(set) var count: UInt64 = 0
   private(set) var running: (number: UInt64, task: UInt64)?
   /// The task of the externally started job that began last; 0 if it is not known.
-  private(set) var externallyStartedTask: UInt64 = 0
+  var externallyStartedTask: UInt64 = 0
   /// The total time for which the scheduler waited for a thread.
   private(set) var nanosecondsWithoutThread: UInt64 = 0
   /// A job that runs while other jobs wait for it.
@@ -29,8 +29,6 @@ struct ProgressTracker {
   @_transparent
   mutating func jobHasEnded() { running = nil }
 
-  mutating func externallyStartedJobBegan(of task: UInt64) { externallyStartedTask = task }
-
   mutating func externallyStartedJobEnded() {
     count &+= 1
     externallyStartedTask = 0
@@ -41,10 +39,6 @@ struct ProgressTracker {
   /// Returns the running job. An externally started job gets a number from `count`.
   func running(_ idleness: borrowing Idleness) -> (number: UInt64, task: UInt64)? {
     running ?? (idleness.externallyStartedJobs > 0 ? (.max - count, externallyStartedTask) : nil)
-  }
-
-  func isRunning(_ number: UInt64, _ idleness: borrowing Idleness) -> Bool {
-    running(idleness)?.number == number
   }
 
   /// Whether the running job was reported because it holds its thread.

@@ -146,9 +146,8 @@ enum Watchdog {
     }
     let remedy = standstill.sleeps.isEmpty ? "" : "\n" + Standstill.sleepsEnd
     report(description + remedy, of: scheduler, at: place) {
-      scheduler.cancelAllSleeps()
-      // In a scope, the wake-up of an operation under `holding` was lost.
-      if standstill.sleeps.isEmpty { scheduler.abandonScope() }
+      // Without a sleep, a wake-up was lost: in a scope, that of an operation under `holding`.
+      if standstill.sleeps.isEmpty { scheduler.abandonScope() } else { scheduler.cancelAllSleeps() }
     }
   }
 }
@@ -230,18 +229,12 @@ extension Scheduler {
     recorder?.explanation.map { "\n" + $0 } ?? ""
   }
 
-  /// Ends all sleeps of the test before their deadlines.
+  /// Lets all sleeps of the test throw a `CancellationError`.
   ///
-  /// A sleep on a clock of this package throws a `CancellationError`. An un-injected sleep, a leftover of
-  /// an ended scope, returns without an error. There are no timed callbacks: the end of the scope has handed them back.
+  /// They are on clocks of this package: the end of a scope has handed back the others.
   func cancelAllSleeps() {
-    for sleeper in change({ $0.virtualClocks.flatMap { $0.removeAllSleeps() } }) {
-      switch sleeper {
-      case .continuation(let sleeper, let isOwn): cancel(sleeper, isOwn: isOwn)
-      case .job(let job): change { $0.jobIsReady(job, isFromOutside: false) }
-      case .work: break
-      }
-    }
+    let sleepers = change { $0.virtualClocks.flatMap { $0.removeAllSleeps() } }
+    for case .continuation(let sleeper, let isOwn) in sleepers { cancel(sleeper, isOwn: isOwn) }
   }
 
   /// Ends the sleeps of a test that was reported because it does not advance the clocks.
@@ -259,7 +252,7 @@ extension SchedulerState {
 
   /// Stops waiting for a job, unless it has ended.
   mutating func abandonJob(_ number: UInt64) {
-    guard activity.isRunning(number, idleness) else { return }
+    guard activity.running(idleness)?.number == number else { return }
     activity.jobHasEnded()
     idleness.abandonRunning()
     scope?.mustSetAlarm = true
