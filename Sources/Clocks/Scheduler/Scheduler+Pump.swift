@@ -121,12 +121,8 @@ extension Scheduler {
       return false
     case .begin(let work):
       work.begin()
-    case .cancel(let tasks):
-      cancel(tasks)
-    case .report(let problem):
-      reportOverdue(problem)
-    case .abandon:
-      abandonScope()
+    case .cancel, .report, .abandon:
+      perform(action)
     case .release(let tasks):
       withExtendedLifetime(tasks) {}
     case .verify:

@@ -30,6 +30,8 @@ final class VirtualClock: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) var origin: CallSite?
   /// `nil` if the clock has the standard library's durations, and instants are not keys.
   let custom: (any CustomDurations)?
+  /// The clock's entry in `ClockRegistry`: the number of clocks that were made before it, and its index there.
+  @exclusivity(unchecked) nonisolated(unsafe) fileprivate var entry: (number: Int, index: Int)?
 
   init(now: Duration, _ custom: (any CustomDurations)? = nil) {
     self.now = now
@@ -251,22 +253,27 @@ extension VirtualClock {
 
 /// The virtual clocks of a test, apart from that of a scope.
 struct ClockRegistry {
-  /// Each virtual clock, with the number of clocks that there were before it.
-  private var virtualClocks: [ObjectIdentifier: (number: Int, virtualClock: VirtualClock)] = [:]
+  /// In no order, so that each clock is removed in O(1).
+  private var virtualClocks: [VirtualClock] = []
   private var nextNumber = 0
 
   mutating func add(_ virtualClock: VirtualClock) {
-    virtualClocks[ObjectIdentifier(virtualClock)] = (nextNumber, virtualClock)
+    virtualClock.entry = (nextNumber, virtualClocks.count)
+    virtualClocks.append(virtualClock)
     nextNumber += 1
   }
 
-  /// Removes a virtual clock, which the caller releases without a lock.
+  /// Removes a virtual clock, if it was added. The caller releases it without a lock.
   mutating func remove(_ virtualClock: VirtualClock) -> VirtualClock? {
-    virtualClocks.removeValue(forKey: ObjectIdentifier(virtualClock))?.virtualClock
+    guard let index = virtualClock.entry?.index else { return nil }
+    virtualClock.entry = nil
+    let last = virtualClocks.removeLast()
+    guard last !== virtualClock else { return last }
+    virtualClocks[index] = last
+    last.entry?.index = index
+    return virtualClock
   }
 
   /// The virtual clocks in the order in which their clocks were made. O(n log n) with n clocks.
-  var all: [VirtualClock] {
-    virtualClocks.values.sorted { $0.number < $1.number }.map(\.virtualClock)
-  }
+  var all: [VirtualClock] { virtualClocks.sorted { $0.entry!.number < $1.entry!.number } }
 }

@@ -254,8 +254,7 @@ extension VirtualTime {
   private nonisolated(nonsending) func endLeftovers(hasProblem: Bool) async {
     if scheduler.scope?.options.isUnedited == true {
       scheduler.runEndedSleeps()
-      scheduler.handBackDelayedWork()
-      return scheduler.handBackSleeps()
+      return scheduler.handBack()
     }
     var mustReport = scheduler.scope?.options.leftoverSleepsFail == true
     // A task that does not become idle now is abandoned, so a lower limit suffices.
@@ -289,7 +288,7 @@ extension VirtualTime {
         scheduler.runEndedSleeps()
         continue
       }
-      scheduler.handBackDelayedWork()
+      scheduler.handBack(onlyCallbacks: true)
       let pending = scheduler.pendingLines
       guard !pending.isEmpty else { return }
       guard round <= 100 else { return record(LeftoverFailure.endless(pending: pending)) }

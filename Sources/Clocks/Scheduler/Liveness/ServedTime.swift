@@ -8,10 +8,10 @@ import Synchronization
 /// reached: one of 30 seconds takes at most eight minutes, and that only if the machine is busy all the time.
 struct ServedTime {
   private let start = RealTime(in: .zero)
-  private let withheldBefore = Self.totalWithheld
+  private let withheldBefore = Self.total.load(ordering: .relaxed)
 
   /// The total real time that does not count as served time, in nanoseconds.
-  private static let withheld = Atomic<UInt64>(0)
+  private static let total = Atomic<UInt64>(0)
 
   var nanosecondsSince: UInt64 { start.nanosecondsSince }
 
@@ -19,17 +19,15 @@ struct ServedTime {
   ///
   /// Served time never runs backwards. Time that is withheld after the instant may have passed before it.
   func lasts(_ duration: Duration) -> Bool {
-    duration <= .zero || start.lasts(duration + Self.withheld(since: withheldBefore))
+    duration <= .zero || start.lasts(duration + withheld)
   }
 
-  static var totalWithheld: UInt64 { withheld.load(ordering: .relaxed) }
-
-  /// The withheld time since `totalWithheld` was `total`.
-  static func withheld(since total: UInt64) -> Duration {
-    .nanoseconds(Int64(clamping: totalWithheld - total))
+  /// The real time since the instant that does not count.
+  var withheld: Duration {
+    .nanoseconds(Int64(clamping: Self.total.load(ordering: .relaxed) - withheldBefore))
   }
 
-  static func withhold(_ nanoseconds: UInt64) { withheld.add(nanoseconds, ordering: .relaxed) }
+  static func withhold(_ nanoseconds: UInt64) { total.add(nanoseconds, ordering: .relaxed) }
 }
 
 /// Measures, between two checks of the watchdog, how long the process was kept waiting.

@@ -42,9 +42,9 @@ struct AutoAdvance: ~Copyable {
   var pauseIsOver = false
   /// The purpose of the alarm that was set last; `nil` if something has happened since.
   ///
-  /// `since` is when the first of the alarms was set since something has happened.
+  /// `first` is when the first of the alarms was set since something has happened.
   private(set) var alarm:
-    (number: Int, reason: Reason, patience: Int, withheld: UInt64, since: RealTime)?
+    (number: Int, reason: Reason, patience: Int, set: ServedTime, first: ServedTime)?
   private var alarms = 0
 
   init(autoAdvance: Bool, jumpsAfter: Duration?) {
@@ -87,8 +87,8 @@ struct AutoAdvance: ~Copyable {
   ///   scope may wait for an actor that works for the other test, which itself may wait seconds for a free thread.
   mutating func setAlarm(_ reason: Reason, in duration: Duration, patience: Int) -> Action.Alarm {
     alarms += 1
-    let since = alarm?.since ?? RealTime(in: .zero)
-    alarm = (alarms, reason, patience, ServedTime.totalWithheld, since)
+    let now = ServedTime()
+    alarm = (alarms, reason, patience, now, alarm?.first ?? now)
     return Action.Alarm(number: alarms, duration: duration)
   }
 

@@ -59,7 +59,8 @@ extension Scheduler {
     perform(action)
   }
 
-  private func perform(_ action: Action?) {
+  /// Performs an action that any thread may perform.
+  func perform(_ action: Action?) {
     switch action {
     case .rest(let alarm?): setAlarm(alarm)
     case .report(let problem): reportOverdue(problem)
@@ -85,8 +86,7 @@ extension Scheduler {
     leaveTestAround()
     ThreadWaits.testIsOver(of: self)
     // Other threads may have added these since the leftovers were ended.
-    handBackDelayedWork()
-    handBackSleeps()
+    handBack()
   }
 
   /// Returns the text of a failure. `isOverdue` says whether the body was cancelled and has not returned.
@@ -237,32 +237,25 @@ extension Scheduler {
     return true
   }
 
-  /// Lets the pending timed callbacks begin in real time, after the rest of their delays.
-  func handBackDelayedWork() {
-    change { $0.scope?.timedCallbacks = [:] }
-    for case (.work(let callback), let delay) in takeSleeps(where: { $0 == .dispatch }) {
-      callback.handBack(delay)
-    }
-  }
-
-  /// Lets the pending un-injected sleeps end in real time, after the rest of their durations.
-  func handBackSleeps() {
-    for case (.job(let job), let delay) in takeSleeps(where: { $0 != .dispatch && $0 != .test }) {
-      RuntimeHooks.runElsewhere(job.job, after: delay)
-    }
-  }
-
-  /// Removes the pending sleeps on some clocks, and returns them with the time that was left. O(n²).
-  private func takeSleeps(
-    where isOnClock: (ClockKind) -> Bool
-  ) -> [(sleeper: Sleeper, rest: Duration)] {
-    guard let virtualClock = scope?.virtualClock else { return [] }
-    return change { _ in
-      virtualClock.sleeps.pending.compactMap { sleep in
-        guard isOnClock(sleep.details.clock) else { return nil }
+  /// Lets timed callbacks, and un-injected sleeps too unless `onlyCallbacks`, end in real time after what is left of
+  /// their durations. O(n²).
+  func handBack(onlyCallbacks: Bool = false) {
+    guard let virtualClock = scope?.virtualClock else { return }
+    let taken = change { state in
+      state.scope?.timedCallbacks = [:]
+      return virtualClock.sleeps.pending.compactMap { sleep -> (Sleeper, rest: Duration)? in
+        let clock = sleep.details.clock
+        guard clock == .dispatch || (!onlyCallbacks && clock != .test) else { return nil }
         return virtualClock.sleeps.remove(sleep.number).map {
           ($0, max(.zero, sleep.deadline - virtualClock.now))
         }
+      }
+    }
+    for (sleeper, rest) in taken {
+      switch sleeper {
+      case .work(let callback): callback.handBack(rest)
+      case .job(let job): RuntimeHooks.runElsewhere(job.job, after: rest)
+      case .continuation: break
       }
     }
   }

@@ -112,7 +112,7 @@ final class ScopeState {
   @exclusivity(unchecked) var parallelJobs: [Int: ParallelJob] = [:]
   /// How often the threads that hold the test have run, and since when they have not run again.
   @exclusivity(unchecked) var held: (turns: UInt64, since: ServedTime)?
-  /// The first block for which Dispatch had no thread, and since when it was the first.
+  /// The earliest block that waits for a thread of Dispatch, and the virtual instant at which it became the earliest.
   @exclusivity(unchecked) var blockWithoutThread: (number: UInt64, since: Duration)?
   /// Reads where jobs begin; `nil` before there is an invariant, and in one of very many runs.
   @exclusivity(unchecked) var placeReader: TaskReader?
@@ -202,7 +202,7 @@ final class ScopeState {
     guard let alarm = pace.alarm, alarm.number == number else { return nil }
     pace.lookAround()
     let (reason, patience) = (alarm.reason, alarm.patience)
-    let withheld = ServedTime.withheld(since: alarm.withheld)
+    let withheld = alarm.set.withheld
     let limit = duration(of: reason)
     let isEarly = withheld > limit / 100
     // The patience with the test around the scope is served time.
@@ -223,7 +223,7 @@ final class ScopeState {
       return nil
     }
     pace.somethingHappens()
-    let period = IdlePeriod(limit: limit, nanoseconds: alarm.since.nanosecondsSince)
+    let period = IdlePeriod(limit: limit, nanoseconds: alarm.first.nanosecondsSince)
     switch reason {
     case .pause:
       pace.pauseIsOver = true
