@@ -116,7 +116,7 @@ struct DispatchedBlocks {
 
   /// Updates `count` when a block comes to a queue (`change` is 1) or ends (-1).
   ///
-  /// `change` is 0 if an abandoned block ends: it did not count, but blocks behind it may begin.
+  /// `change` is 0 if an abandoned block ends: it did not count, but now blocks behind it may count.
   private mutating func countChanges(by change: Int, on queue: BlockQueue) {
     if let stop = stop(of: queue) {
       // If no block of the queue can begin, a new one does not change the count.

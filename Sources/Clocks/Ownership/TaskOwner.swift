@@ -164,7 +164,8 @@ class TaskOwner: @unchecked Sendable {
 struct OwnerRegistration {
   /// The number of the owner's clocks. Only an owner that has clocks is registered.
   var clocks = 0
-  /// The newest task when the owner was registered; `.max` until known. The owner owns older tasks only if claimed.
+  /// The newest task when the owner was registered; `.max` until it is known. The owner owns that task, and older ones,
+  /// only if they were claimed.
   var watermark: UInt64 = .max
   /// Some of the tasks may have been transferred to another owner.
   var tasks: [UInt64] = []

@@ -51,8 +51,8 @@ struct SchedulerState: ~Copyable {
   ///
   /// - Parameters:
   ///   - mayStay: Whether the thread may continue with this test; if not, it lets other tests run first.
-  ///   - runsWoken: Whether a woken task may run immediately, if no other job can come first and events are not
-  ///     observed. The job of such a task counts as begun.
+  ///   - runsWoken: Whether `Action.wakeAndRun` may be returned, if no other job can come first and events are not
+  ///     observed.
   mutating func next(
     on executor: ExecutorKind, mayStay: Bool, thread number: Int = 0, runsWoken: Bool = false
   ) -> Action {

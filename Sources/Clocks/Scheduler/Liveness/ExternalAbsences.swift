@@ -84,7 +84,7 @@ extension SchedulerState {
   /// Whether the test cannot continue without its external work, as far as that is known.
   fileprivate var isExternalWorkMissed: Bool {
     if !idleWaiters.isEmpty || scope?.isOver == false { return isAnyWorkOutstanding }
-    // While tasks are external, no standstill is found. So their absence counts if a task sleeps on a clock.
+    // An external task prevents the report of a standstill. So if a task sleeps on a clock, the absence is reported.
     return idleness.externalTasks.running > 0
       || (idleness.externalTasks.external > 0 && virtualClocks.contains(where: \.hasSleeps))
   }

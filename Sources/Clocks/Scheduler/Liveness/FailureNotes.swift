@@ -23,7 +23,9 @@ extension Scheduler {
     return isTimeout ? noteOnPossiblySkippedWait : nil
   }
 
-  /// A note for a timeout of the test if there may have been a skipped external wait; `nil` if it is certain.
+  /// A note for a timeout of the test if there may have been a skipped external wait.
+  ///
+  /// `nil` if one was seen: then `noteOnSkippedWait` reports that one.
   ///
   /// The note names tasks that wait for a continuation since before a jump, or did so until they were cancelled.
   var noteOnPossiblySkippedWait: String? {

@@ -93,7 +93,7 @@ enum StuckTests {
       guard let task = read(address) else { return nil }
       if task.state == .over { continue }
       let owner = TaskOwnership.shared.owner(of: task.id)
-      // Of the stuck tests' own tasks, which may start others on and on, the progress is counted.
+      // Tasks of stuck tests are not listed, because such a test may start tasks forever. Their progress is counted.
       let isTestCase = TestCaseMembership.isTestCase(task.id)
       let isOfStuck = stuck.contains { $0 === owner }
       // A test case that begins is progress, even beside a reported one with the same clock.

@@ -91,7 +91,7 @@ struct SkippedExternalWait {
 
   /// Notes that a task has not waited for work outside the scope.
   mutating func forget(_ task: UInt64) {
-    // The slot does not count as empty: a task in a later slot would get a second one.
+    // The slot stays in use: if it were empty, a task found in a later slot would get this one, too.
     if let slot = usedSlot(of: task) { lastRuns[slot] = LastRun(task: .max) }
   }
 
