@@ -374,9 +374,31 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
       Task {
         do { try await time.clock.sleep(for: .seconds(1)) } catch { log.add("\(type(of: error))") }
       }
+      Task {
+        // This clock's time moves only when it is advanced.
+        let clock = TestClock(now: .init(offset: .seconds(5)))
+        do { try await clock.sleep(for: .seconds(1)) } catch { log.add("\(type(of: error))") }
+      }
       await time.settle()
     }
-    #expect(log.all == Array(repeating: "CancellationError", count: 4))
+    #expect(log.all == Array(repeating: "CancellationError", count: 5))
+  }
+
+  @Test func aSleepOnAnotherClockOfTheScopeIsALeftover() async throws {
+    let failures = Log<String>()
+    try await withKnownIssue {
+      try await withVirtualTime(leftoverSleeps: .fail) { time in
+        let clock = TestClock(now: .init(offset: .seconds(5)))
+        Task(name: "poll") { try await clock.sleep(for: .seconds(2)) }
+        await time.settle()
+      }
+    } matching: { issue in
+      failures.add(issue.comments.first?.rawValue ?? "")
+      return true
+    }
+    #expect(failures.all.count == 1)
+    #expect(
+      failures.all.first?.contains("until 7.0 seconds, since 5.0 seconds, task \"poll\"") == true)
   }
 
   @Test func leftoverSleepsCanBeAFailure() async throws {

@@ -179,13 +179,18 @@ extension Scheduler {
     if isOver { RuntimeHooks.runElsewhere(delayed.job, after: delayed.delay) }
   }
 
-  /// A line for each pending sleep of the scope, in wake order.
-  var pendingLines: [String] { change { $0.scope?.virtualClock.pendingLines }?() ?? [] }
+  /// A line for each pending sleep of the scope. Those on one clock are in wake order.
+  var pendingLines: [String] {
+    change { $0.virtualClocks.map(\.pendingLines) }.flatMap { lines in lines() }
+  }
 
+  /// Cancels the tasks that sleep, on the scope's clock or on one that the test has made in the scope.
   func cancelSleepingTasks() {
     guard let virtualClock = scope?.virtualClock else { return }
     // A task that sleeps is not over while the lock is held, so it can be retained.
-    let tasks = change { _ in virtualClock.sleeps.pending.compactMap(\.details.task?.handle) }
+    let tasks = change {
+      $0.virtualClocks.flatMap { $0.sleeps.pending.compactMap(\.details.task?.handle) }
+    }
     for task in tasks {
       task.cancel()
       change { state in
