@@ -23,6 +23,8 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
   /// The task, the number, the part and the kind, from the highest bits to the lowest.
   package let bits: UInt64
 
+  package init(bits: UInt64) { self.bits = bits }
+
   /// - Parameter part: Distinguishes steps of one kind and number.
   package init(_ kind: Kind, of task: Int, _ number: Int, part: Int = 1) {
     bits =

@@ -8,10 +8,11 @@ final class Explorer: Chooser, @unchecked Sendable {
   let run: ScheduleRun
   /// The index of each task in the tree, by the id of the task.
   private let tasks = WordTable()
-  /// The step that ends each sleep, by the registration number of the sleep; `nil` if the sleep has ended.
-  @exclusivity(unchecked) private var wakes: [ScheduleStep?] = []
-  /// The step that begins each timed callback, by registration number. A sleep on another clock may have the same
-  /// number.
+  /// The bits of the step that ends the latest sleep of each task, by the id of the task.
+  ///
+  /// Registration numbers do not identify a sleep: sleeps on two clocks may have the same number.
+  private let wakes = WordTable()
+  /// The step that begins each timed callback, by registration number. All timed callbacks wait on the scope's clock.
   @exclusivity(unchecked) private var callbacks: [UInt64: ScheduleStep] = [:]
   /// The candidates of the latest decision, kept so that the next decision reuses their memory.
   @exclusivity(unchecked) private var steps = ScratchBuffer<ScheduleStep>()
@@ -42,7 +43,7 @@ final class Explorer: Chooser, @unchecked Sendable {
     }
     run.reset(plan, profile: profile)
     tasks.removeAll()
-    wakes.removeAll(keepingCapacity: true)
+    wakes.removeAll()
     callbacks.removeAll(keepingCapacity: true)
     actors.removeAll()
     running = nil
@@ -107,8 +108,7 @@ final class Explorer: Chooser, @unchecked Sendable {
   }
 
   func sleepBegins(_ number: UInt64, of task: UInt64) {
-    while wakes.count <= Int(number) { wakes.append(nil) }
-    wakes[Int(number)] = run.nextWake(of: index(of: task))
+    wakes.set(task, to: run.nextWake(of: index(of: task)).bits)
   }
 
   /// Names a timed callback like a sleep of code outside the test, before the callback can be a candidate.
@@ -119,9 +119,8 @@ final class Explorer: Chooser, @unchecked Sendable {
   }
 
   func sleepWakes(_ number: UInt64, of task: UInt64) {
-    let known = task == 0 ? callbacks.removeValue(forKey: number) : wake(of: number)
-    run.wake(known ?? run.nextWake(of: TaskTree.outside))
-    if task != 0, number < wakes.count { wakes[Int(number)] = nil }
+    run.wake(wake(of: number, task) ?? run.nextWake(of: TaskTree.outside))
+    if task == 0 { callbacks[number] = nil }
     running = nil
     details?.wakes()
   }
@@ -149,18 +148,20 @@ final class Explorer: Chooser, @unchecked Sendable {
   var mayStall: Bool { run.mayStall }
 
   func stallLimit(of sleep: UInt64, task: UInt64) -> Duration? {
-    run.stallLimit(of: wake(of: sleep, task))
+    run.stallLimit(of: candidate(sleep, task))
   }
 
   func stall(before position: Int) -> Duration? { run.stall(before: position) }
 
-  private func wake(of sleep: UInt64) -> ScheduleStep? {
-    sleep < wakes.count ? wakes[Int(sleep)] : nil
+  /// Returns the step that ends a pending sleep of a task, or that begins a timed callback, whose task is 0.
+  private func wake(of sleep: UInt64, _ task: UInt64) -> ScheduleStep? {
+    if task == 0 { return callbacks[sleep] }
+    guard let bits = wakes[task] else { return nil }
+    return ScheduleStep(bits: bits)
   }
 
-  private func wake(of sleep: UInt64, _ task: UInt64) -> ScheduleStep {
-    (task == 0 ? callbacks[sleep] : wake(of: sleep))
-      ?? ScheduleStep(.wake, of: index(of: task), 0)
+  private func candidate(_ sleep: UInt64, _ task: UInt64) -> ScheduleStep {
+    wake(of: sleep, task) ?? ScheduleStep(.wake, of: index(of: task), 0)
   }
 
   func choose(_ count: Int, for task: UInt64) -> Int {
@@ -194,9 +195,9 @@ final class Explorer: Chooser, @unchecked Sendable {
     for index in 0..<candidates.count {
       switch candidates[index] {
       case .job(let position, _, _): steps.append(run.readyStep(at: position))
-      case .sleep(let number, let task): steps.append(wake(of: number, task))
+      case .sleep(let number, let task): steps.append(candidate(number, task))
       case .early(let number, let task):
-        steps.append(wake(of: number, task))
+        steps.append(candidate(number, task))
         offersStall = true
       }
     }

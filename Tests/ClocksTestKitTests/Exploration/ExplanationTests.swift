@@ -49,6 +49,39 @@ private actor Owner {
     #expect(text.contains(try Regex("\n +0 s .*\(step)")), "\(text)")
   }
 
+  /// The sleeps on each clock have the registration numbers 0 and 1.
+  @Test func aSleepHasTheNameOfItsTaskThoughSleepsOnAnotherClockHaveTheSameNumbers() async throws {
+    let operation: @Sendable (VirtualTime) async throws -> Void = { time in
+      let clock = TestClock(now: .init(offset: .seconds(5)))
+      let log = Log<String>()
+      var tasks: [Task<Void, Never>] = []
+      for name in ["first", "second"] {
+        tasks.append(
+          Task(name: name) {
+            try? await Task.sleep(for: .seconds(1))
+            log.add(name)
+          })
+        await time.settle()
+      }
+      for _ in 0..<2 {
+        tasks.append(Task { try? await clock.sleep(for: .seconds(1)) })
+        await time.settle()
+      }
+      for task in tasks.prefix(2) { await task.value }
+      #expect(log.all == ["first", "second"])
+      await clock.advance(by: .seconds(1))
+      for task in tasks { await task.value }
+    }
+    let found = try await failures { try await withSchedules(400, operation: operation) }
+    let text = try #require(found.first?.text)
+    let token = try #require(text.firstMatch(of: /schedule\("([^"]*)"\)/)?.1, "\(text)")
+    #expect(token.hasPrefix("1:b~1<a~1:"), "\(text)")
+    let again = try await failures {
+      try await withSchedules(.schedule(String(token)), operation: operation)
+    }
+    #expect(again.count == 1)
+  }
+
   @Test func filesAreNamedIfThereAreSeveral() async throws {
     let found = try await failures {
       try await withSchedules(100) { _ in
