@@ -136,7 +136,8 @@ struct Exploration {
       ScheduleSummary(
         schedules: search.tried, orders: search.coverage.orders.count,
         classes: search.coverage.classes.count, newClasses: search.newClasses,
-        end: isOverTime ? .time : search.end, limits: limits, time: time))
+        // The last order may have ended after the limit.
+        end: isOverTime && search.end == .count ? .time : search.end, limits: limits, time: time))
   }
 
   /// Runs a schedule once more while other memory is in use, so that its objects get different addresses.

@@ -427,6 +427,12 @@ private final class NameLog: @unchecked Sendable {
     #expect(found.description.contains(", in 0.2 seconds of real time; "), "\(found)")
   }
 
+  @Test func aSearchThatHasTriedAllOrdersSaysSoAfterItsTime() async throws {
+    let summary = try await withSchedules(for: .nanoseconds(1)) { _ in }
+    #expect(summary?.isComplete == true)
+    #expect(summary?.description.hasPrefix("1 order in 1 class: all of them, ") == true)
+  }
+
   @Test(arguments: [Duration.zero, .seconds(-3)])
   func aTimeIsMoreThanZero(_ time: Duration) async throws {
     let found = try await failures {
