@@ -1,7 +1,7 @@
 import ClocksSearch
 import ClocksSupport
 
-/// Sentences that explain the constraints of a failure, as far as the steps of its last run show their meaning.
+/// Sentences that explain constraints of a failure, as far as the steps of its last run show their meaning.
 ///
 /// A turn is one piece of a task that runs on an actor. A task may read state in one turn and rely on it in its
 /// next turn. It fails if another task has a turn in between: the commonest bug of actors. A run does not show
@@ -36,14 +36,14 @@ struct ConstraintMeaning {
   private(set) var steps: Set<Int> = []
   private(set) var tasks: Set<Int> = []
 
-  init(_ failure: Exploration.Failure) {
+  init(of constraints: ArraySlice<Constraint>, in failure: Exploration.Failure) {
     self.failure = failure
-    texts = failure.constraints.map { _ in nil }
+    texts = constraints.map { _ in nil }
     guard let details = failure.details, details.steps.count == failure.record.steps.count else {
       return
     }
     turns = Self.turns(details, failure.record)
-    let meanings = failure.constraints.map(meaning)
+    let meanings = constraints.map(meaning)
     let reversals = reversals(besides: meanings)
     for meaning in meanings + reversals {
       let turns = Self.turns(of: meaning)

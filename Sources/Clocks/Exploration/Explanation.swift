@@ -10,12 +10,16 @@ struct Explanation {
 
   var text: String {
     var lines = [heading]
-    lines += failure.choices.map { "  " + sentence($0) }
-    let meanings = ConstraintMeaning(failure)
-    for (constraint, meaning) in zip(failure.constraints, meanings.texts) {
+    let choices = failure.choices.prefix(Self.mostSentences)
+    let constraints = failure.constraints.prefix(Self.mostSentences - choices.count)
+    lines += choices.map { "  " + sentence($0) }
+    let meanings = ConstraintMeaning(of: constraints, in: failure)
+    for (constraint, meaning) in zip(constraints, meanings.texts) {
       lines.append("  " + sentence(constraint, withNames: meaning == nil))
       if let meaning { lines.append("    " + meaning) }
     }
+    let more = count - choices.count - constraints.count
+    if more > 0 { lines.append("  … and \(more.grouped) more") }
     if !meanings.differences.isEmpty {
       lines.append("  So in this run, unlike in one that passes:")
       lines += meanings.differences.map { "    " + $0 }
@@ -31,22 +35,24 @@ struct Explanation {
     return lines.joined(separator: "\n")
   }
 
+  /// The number of choices and constraints. A failure that is not shrunk may have thousands.
+  private var count: Int { failure.choices.count + failure.constraints.count }
+
   private var heading: String {
     let of = limits.count == .max ? "" : " of \(limits.count.grouped)"
     let passed = failure.number - 1
     let how =
       failure.number == 1 ? "first in, first out" : "\(passed.grouped) passed; \(failure.plan.name)"
     let decisions = failure.record.decisions.count
-    let constraints = failure.constraints.count + failure.choices.count
     let schedule = "Schedule \(failure.number.grouped)\(of) (\(how))."
-    switch constraints {
+    switch count {
     case 0:
       return "\(schedule) None of \(decisions) decisions matters: it fails first in, first out."
     case 1: return "\(schedule) 1 of \(decisions) decisions matters; undo it and it passes:"
     default:
       return failure.isMinimal
-        ? "\(schedule) \(constraints) of \(decisions) decisions matter; undo any and it passes:"
-        : "\(schedule) \(constraints) of \(decisions) decisions are enough for it:"
+        ? "\(schedule) \(count) of \(decisions) decisions matter; undo any and it passes:"
+        : "\(schedule) \(count) of \(decisions) decisions are enough for it:"
     }
   }
 
@@ -88,6 +94,7 @@ struct Explanation {
     }
   }
 
+  private static let mostSentences = 20
   private static let mostRows = 26
   private static let mostTasks = 4
   private static let mostOfQueue = 5

@@ -1,7 +1,9 @@
-import Clocks
 import ClocksTestKit
 import TestTraits
 import Testing
+
+@testable import Clocks
+@testable import ClocksSearch
 
 /// An actor that only one task uses.
 private actor Owner {
@@ -80,6 +82,25 @@ private actor Owner {
       try await withSchedules(.schedule(String(token)), operation: operation)
     }
     #expect(again.count == 1)
+  }
+
+  @Test func ofManyConstraintsAndChoicesTheFirstAreShown() {
+    let run = ScheduleRun()
+    let tasks = (0..<2_000).map { _ in run.create(by: TaskTree.test) }
+    let finding = Finding(kind: .xcTest, key: "", text: "")
+    let failure = Exploration.Failure(finding, number: 3, plan: .newestFirst, in: run)
+    failure.choices = tasks.prefix(5).map { Choice(ScheduleStep(.fault, of: $0, 1), 1) }
+    failure.constraints = tasks.map {
+      Constraint(
+        first: ScheduleStep(.job, of: TaskTree.test, 2), second: ScheduleStep(.job, of: $0, 1))
+    }
+    let limits = ScheduleSearch.Limits(count: 10, seed: 1)
+    let text = Explanation(failure: failure, limits: limits, replayForm: { "\($0.count)" }).text
+    let lines = text.split(separator: "\n")
+    #expect(lines.count == 23, "\(text)")
+    #expect(lines[0].hasSuffix("2005 of 0 decisions are enough for it:"), "\(text)")
+    #expect(lines[1] == "  a!1 a fault" && lines[6] == "  0.2 before a.1", "\(text)")
+    #expect(lines[20] == "  0.2 before o.1" && lines[21] == "  … and 1,985 more", "\(text)")
   }
 
   @Test func filesAreNamedIfThereAreSeveral() async throws {
