@@ -7,8 +7,6 @@ package struct ScheduleToken: Hashable, Sendable {
   static let version = 2
   /// The version of tokens without choices.
   private static let oldest = 1
-  /// No search prints a token with more choices and constraints than this.
-  private static let mostParts = 10_000
 
   package var choices: [Choice] = []
   package var constraints: [Constraint]
@@ -50,6 +48,8 @@ package struct ScheduleToken: Hashable, Sendable {
   }
 
   /// Reads a token, and adds its tasks to the tree. O(length).
+  ///
+  /// The number of parts has no limit: a schedule that is not shrunk has a part for each step that was overtaken.
   package init(_ text: String, _ tree: inout TaskTree) throws(Problem) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard let version = parts.first, !version.isEmpty, version.allSatisfy(\.isASCII),
@@ -60,9 +60,6 @@ package struct ScheduleToken: Hashable, Sendable {
     constraints = []
     if !parts[1].isEmpty {
       for part in parts[1].split(separator: ",", omittingEmptySubsequences: false) {
-        guard choices.count + constraints.count < Self.mostParts else {
-          throw .damaged("\"\(part)\"")
-        }
         if number > Self.oldest, let choice = tree.choice(named: part) {
           choices.append(choice)
         } else if let constraint = tree.constraint(named: part) {

@@ -95,6 +95,8 @@ package struct Mixer: RandomNumberGenerator, Sendable {
 package struct TaskTree: Sendable {
   package static let test = 0
   package static let outside = 1
+  /// The number of tasks that a `ScheduleStep` can name.
+  private static let mostTasks = 1 << 24
 
   private struct Node {
     var parent: Int
@@ -130,11 +132,15 @@ package struct TaskTree: Sendable {
 
   package func name(of task: Int) -> String {
     if task == Self.test { return "0" }
-    if task == Self.outside { return "1" }
-    let (parent, ordinal) = (nodes[task].parent, nodes[task].ordinal)
-    let last = Character(Unicode.Scalar(UInt8(97 + ordinal % 25)))
-    return (parent == Self.test ? "" : name(of: parent))
-      + String(repeating: "z", count: ordinal / 25) + String(last)
+    // A loop, because a chain of tasks that create each other may be too long for a recursion.
+    var (task, letters) = (task, [UInt8]())
+    while task > Self.outside {
+      let ordinal = nodes[task].ordinal
+      letters.append(UInt8(97 + ordinal % 25))
+      letters += repeatElement(122, count: ordinal / 25)
+      task = nodes[task].parent
+    }
+    return (task == Self.outside ? "1" : "") + String(decoding: letters.reversed(), as: UTF8.self)
   }
 
   package func name(of step: ScheduleStep) -> String {
@@ -196,8 +202,6 @@ package struct TaskTree: Sendable {
     if name == "1" { return Self.outside }
     var task = name.first == "1" ? Self.outside : Self.test
     var ordinal = 0
-    // A longer path is damaged, and would fill the tree.
-    guard name.utf8.count <= 200 else { return nil }
     let letters = name.first == "1" ? name.dropFirst() : name
     guard !letters.isEmpty, letters.last != "z" else { return nil }
     for byte in letters.utf8 {
@@ -205,7 +209,10 @@ package struct TaskTree: Sendable {
       if byte == 122 {
         ordinal += 25
       } else {
-        task = child(ordinal + Int(byte) - 97, of: task)
+        ordinal += Int(byte) - 97
+        // No run has such a task, and its siblings would fill the memory.
+        guard count + ordinal < Self.mostTasks else { return nil }
+        task = child(ordinal, of: task)
         ordinal = 0
       }
     }

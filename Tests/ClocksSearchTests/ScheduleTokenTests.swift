@@ -65,7 +65,7 @@ import Testing
     "1:A.1<b.1:8f3a", "1:a.1,b.1:8f3a", "1:,:8f3a", "1:a.1<b.1,:8f3a", "1:z.1<b.1:8f3a",
     "1:.1<b.1:8f3a", "1:a.1#<b.1:8f3a", "1:a.99999999<b.1:8f3a", "1:a.1@0<b.1:8f3a",
     "1:é.1<b.1:8f3a", "-1::8f3a", "one::8f3a",
-    "1:" + String(repeating: "a", count: 1_000) + ".1<b.1:8f3a",
+    "1:" + String(repeating: "z", count: 671_089) + "a.1<b.1:8f3a",
   ]) func rejectsDamagedTokens(_ text: String) {
     var tree = TaskTree()
     do {
@@ -78,6 +78,41 @@ import Testing
       }
       #expect(error.description.contains("1:a.3<b.5:8f3a"))
     }
+  }
+
+  @Test(arguments: [200, 5_000, 100_000])
+  func readsTheNameOfATaskWithManySiblings(_ ordinal: Int) throws {
+    var tree = TaskTree()
+    let text = ScheduleToken(constraints: [late(tree.child(ordinal, of: TaskTree.test))], trace: 1)
+      .text(tree)
+    var other = TaskTree()
+    #expect(try ScheduleToken(text, &other).text(other) == text)
+    #expect(other.count == tree.count)
+  }
+
+  @Test func readsTheNameOfATaskAtTheEndOfALongChain() throws {
+    var tree = TaskTree()
+    let last = (0..<100_000).reduce(TaskTree.outside) { task, _ in tree.child(0, of: task) }
+    let text = ScheduleToken(constraints: [late(last)], trace: 1).text(tree)
+    var other = TaskTree()
+    #expect(try ScheduleToken(text, &other).text(other) == text)
+  }
+
+  /// A failure that ends the process is not shrunk.
+  @Test func readsAConstraintForEachOfManySteps() throws {
+    var tree = TaskTree()
+    let constraints = (0..<20_000).map { late(tree.child($0 % 50, of: TaskTree.test), $0 + 1) }
+    let text = ScheduleToken(constraints: constraints, trace: 1).text(tree)
+    var other = TaskTree()
+    let token = try ScheduleToken(text, &other)
+    #expect(token.constraints.count == constraints.count)
+    #expect(token.text(other) == text)
+  }
+
+  /// Returns a constraint for a task that is overtaken by the test.
+  private func late(_ task: Int, _ number: Int = 1) -> Constraint {
+    Constraint(
+      first: ScheduleStep(.job, of: TaskTree.test, 1), second: ScheduleStep(.job, of: task, number))
   }
 
   @Test func rejectsOtherVersionsByName() {
