@@ -1,4 +1,4 @@
-/// Files that are written completely or not at all.
+/// Files of text.
 package enum TextFile {
   /// The reason why a file could not be written.
   package struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -8,17 +8,13 @@ package enum TextFile {
     package var description: String { "cannot write \(path): \(reason)" }
   }
 
-  /// Replaces a file. Readers see the old file or the new one, never a part of it.
+  /// Replaces a file. Readers see the old file or the complete new one, never a part of it.
   ///
   /// On Windows, they may find no file for a moment.
   package static func write(_ text: String, to path: String) throws(WriteError) {
     // A pipe or a device is written in place.
     let temporary = isSpecial(path) ? path : "\(path).\(processName).part"
-    guard let file = fopen(temporary, "wb") else { throw error(path) }
-    var text = text
-    let isWritten = text.withUTF8 { fwrite($0.baseAddress, 1, $0.count, file) == $0.count }
-    var problem = isWritten ? nil : error(path)
-    if fclose(file) != 0, problem == nil { problem = error(path) }
+    var problem = write(text, into: temporary, "wb", for: path)
     if temporary != path {
       #if canImport(CRT)
         // On Windows, `rename` fails if the file exists.
@@ -28,6 +24,21 @@ package enum TextFile {
       if problem != nil { remove(temporary) }
     }
     if let problem { throw problem }
+  }
+
+  /// Adds a text to the end of a file. Readers may see a part of the text.
+  package static func append(_ text: String, to path: String) throws(WriteError) {
+    if let problem = write(text, into: path, "ab", for: path) { throw problem }
+  }
+
+  private static func write(
+    _ text: String, into name: String, _ mode: String, for path: String
+  ) -> WriteError? {
+    guard let file = fopen(name, mode) else { return error(path) }
+    var text = text
+    let isWritten = text.withUTF8 { fwrite($0.baseAddress, 1, $0.count, file) == $0.count }
+    let problem = isWritten ? nil : error(path)
+    return fclose(file) != 0 && problem == nil ? error(path) : problem
   }
 
   #if canImport(CRT) || canImport(WASILibc)

@@ -49,7 +49,7 @@ struct MergeCommand {
         return 66
       }
       let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
-      for name in names.sorted() where name.hasSuffix(".json") {
+      for name in names.sorted() where name.hasSuffix(".jsonl") {
         let path = "\(folder)/\(name)"
         do {
           try merged.add(Data(contentsOf: URL(fileURLWithPath: path)))

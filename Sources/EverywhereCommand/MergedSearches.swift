@@ -4,16 +4,23 @@ import Foundation
 /// The searches of all tests, with the reports of all shards.
 struct MergedSearches {
   /// The report of one test in one shard.
-  private struct Report: Decodable {
-    var version: Int
-    var test: String
+  private struct Report {
     var shard: Int
     var shards: Int
     var date: Int
     var searches: [Search]
   }
 
-  /// One search: a test has one for each of its test cases.
+  /// A line of a report: a test has one for each of its test cases.
+  private struct Line: Decodable {
+    var version: Int
+    var test: String
+    var shard: Int
+    var shards: Int
+    var date: Int
+    var search: Search
+  }
+
   private struct Search: Decodable {
     struct Failure: Decodable {
       var schedule: Int
@@ -42,16 +49,20 @@ struct MergedSearches {
 
   var isEmpty: Bool { reports.isEmpty }
 
-  /// Adds a report, as JSON.
+  /// Adds a report: a JSON object on each line.
   mutating func add(_ data: Data) throws {
-    let report = try JSONDecoder().decode(Report.self, from: data)
-    guard report.version == 1 else {
-      throw Problem(
-        description: "its format has version \(report.version), and this command reads version 1")
+    let lines = try data.split(separator: UInt8(ascii: "\n")).map {
+      try JSONDecoder().decode(Line.self, from: $0)
     }
-    let known = reports[report.test]?[report.shard]
-    guard known.map({ $0.date <= report.date }) ?? true else { return }
-    reports[report.test, default: [:]][report.shard] = report
+    guard let last = lines.last else { throw Problem(description: "it is empty") }
+    guard last.version == 2 else {
+      throw Problem(
+        description: "its format has version \(last.version), and this command reads version 2")
+    }
+    let known = reports[last.test]?[last.shard]
+    guard known.map({ $0.date <= last.date }) ?? true else { return }
+    reports[last.test, default: [:]][last.shard] = Report(
+      shard: last.shard, shards: last.shards, date: last.date, searches: lines.map(\.search))
   }
 
   private struct Test {

@@ -24,10 +24,11 @@ import Testing
       ",\"failure\":{\"schedule\":9,\"text\":\"wrong\",\"token\":\"\($0)\"}"
     }
     return """
-      {"version":1,"test":"\(test)","shard":\(shard),"shards":\(shards),"date":\(date),"searches":[{\
+      {"version":2,"test":"\(test)","shard":\(shard),"shards":\(shards),"date":\(date),"search":{\
       "result":"\(result)","schedules":1000,"orders":\(orders.count),"classes":\(classes.count),\
       "newClasses":\(new),"isComplete":\(isComplete),"seconds":1.5,\
-      "orderSketch":\(sketch(orders)),"classSketch":\(sketch(classes))\(failed ?? "")}]}
+      "orderSketch":\(sketch(orders)),"classSketch":\(sketch(classes))\(failed ?? "")}}
+
       """
   }
 
@@ -36,7 +37,7 @@ import Testing
       // As an action that downloads artifacts leaves them: a folder for each shard.
       let path = "\(folder)/shard-\(index)"
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-      try report.write(toFile: "\(path)/a.json", atomically: true, encoding: .utf8)
+      try report.write(toFile: "\(path)/a.jsonl", atomically: true, encoding: .utf8)
     }
   }
 
@@ -106,6 +107,20 @@ import Testing
     }
   }
 
+  @Test func theCasesOfATestAreLinesOfItsReport() async throws {
+    try await withTemporaryPath { folder in
+      let lines = [[1, 2], [2, 3], [4]].map {
+        report("T/a(_:)", 1, of: 1, orders: $0, classes: [1])
+      }
+      try write([lines.joined()], to: folder)
+      let child = try await merge([folder])
+      // Each case has orders of its own.
+      #expect(
+        child.standardOutput.contains("| `T/a(_:)` | 1 of 1 | 3,000 | 5 | 3 | 0 | passed |"),
+        "\(child.standardOutput)")
+    }
+  }
+
   @Test func aReportWithoutShardsEndsNoProcess() async throws {
     try await withTemporaryPath { folder in
       try write([report("T/a()", 0, of: 0, orders: [1], classes: [1])], to: folder)
@@ -123,11 +138,15 @@ import Testing
     #expect(try await merge(["--ouput", "x"]).exitCode == 64)
     try await withTemporaryPath { folder in
       #expect(try await merge([folder]).exitCode == 66)
-      try write(["{\"version\":2}"], to: folder)
-      let child = try await merge([folder])
-      #expect(child.exitCode == 66)
-      #expect(child.standardError.contains("is not a report of a search"))
-      #expect(child.standardError.contains("there is no report in "))
+      for wrong in [
+        "", "{\"version\":3}", report("T/a()", 1, of: 1, orders: [], classes: []) + "{",
+      ] {
+        try write([wrong], to: folder)
+        let child = try await merge([folder])
+        #expect(child.exitCode == 66)
+        #expect(child.standardError.contains("is not a report of a search"))
+        #expect(child.standardError.contains("there is no report in "))
+      }
     }
   }
 }

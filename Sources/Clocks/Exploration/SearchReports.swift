@@ -1,7 +1,7 @@
 import ClocksSearch
 import ClocksSupport
 
-/// The results of the searches of this process, as one JSON file for each test.
+/// The results of the searches of this process: for each test, a file with one JSON object per line and search.
 ///
 /// `clocks-everywhere merge` makes one page from the files of all shards.
 enum SearchReports {
@@ -65,29 +65,32 @@ enum SearchReports {
     }
   }
 
-  private static let version = 1
+  private static let version = 2
 
   private static let lock = Lock(.leaf)
-  /// For each file of a test, by its path, the searches that have ended. Guarded by the lock.
-  nonisolated(unsafe) private static var searches: [String: [JSONValue]] = [:]
+  /// The paths of the files that this process has begun. Guarded by the lock.
+  nonisolated(unsafe) private static var begun: Set<String> = []
 
   /// Adds a search to the file of its test; writes a message to standard error if that fails. Thread-safe.
+  ///
+  /// The first search replaces the file that another process may have left.
   static func add(
     _ search: Search, of testID: String, _ shard: ScheduleSearch.Shard, to folder: String
   ) {
     let file = TokenFolder.fileName(of: testID)
-    let path = "\(folder)/\(file).\(shard.index + 1)-of-\(shard.count).json"
-    let json = search.json
+    let path = "\(folder)/\(file).\(shard.index + 1)-of-\(shard.count).jsonl"
+    let report = JSONValue.object([
+      ("version", .integer(version)), ("test", .text(testID)),
+      ("shard", .integer(shard.index + 1)), ("shards", .integer(shard.count)),
+      ("date", .integer(time(nil))), ("search", search.json),
+    ])
+    let line = report.json + "\n"
     do {
       try TextFile.makeFolder(folder)
       try lock.withLock {
-        searches[path, default: []].append(json)
-        let report = JSONValue.object([
-          ("version", .integer(version)), ("test", .text(testID)),
-          ("shard", .integer(shard.index + 1)), ("shards", .integer(shard.count)),
-          ("date", .integer(time(nil))), ("searches", .list(searches[path]!)),
-        ])
-        try TextFile.write(report.json + "\n", to: path)
+        if begun.contains(path) { return try TextFile.append(line, to: path) }
+        try TextFile.write(line, to: path)
+        begun.insert(path)
       }
     } catch {
       Terminal.writeLine("A report of a search is not written: \(error)")

@@ -2,6 +2,8 @@ import Foundation
 import TestTraits
 import Testing
 
+@testable import Clocks
+
 /// What explored tests in child processes write about their searches, and the page that is made of it.
 @Suite struct SearchReportTests {
   private func run(_ sample: String, _ environment: [String: String]) async throws -> ChildProcess {
@@ -29,6 +31,41 @@ import Testing
       #expect(page.standardOutput.contains(row), "\(page.standardOutput)")
       #expect(
         page.standardOutput.contains("1 test, 0 failed, 1 complete"), "\(page.standardOutput)")
+    }
+  }
+
+  @Test func eachSearchAddsALineToTheReportOfThisProcess() async throws {
+    try await withTemporaryPath { folder in
+      func report() throws -> String {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        return try String(contentsOfFile: "\(folder)/\(#require(names.first))", encoding: .utf8)
+      }
+      func add(_ schedules: Int) {
+        var search = SearchReports.Search()
+        search.schedules = schedules
+        SearchReports.add(search, of: "T/a(_:)", .whole, to: folder)
+      }
+      add(1)
+      let first = try report()
+      #expect(first.split(separator: "\n").count == 1)
+      add(2)
+      add(3)
+      let all = try report()
+      #expect(all.hasPrefix(first))
+      let schedules = all.matches(of: /"schedules":(\d+)/).map(\.1)
+      #expect(all.split(separator: "\n").count == 3 && schedules == ["1", "2", "3"], "\(all)")
+      let page = try await page(folder)
+      #expect(page.standardOutput.contains("| `T/a(_:)` | 1 of 1 | 6 |"), "\(page.standardOutput)")
+    }
+  }
+
+  @Test func aProcessReplacesTheReportOfAnotherOne() async throws {
+    try await withTemporaryPath { folder in
+      for _ in 1...2 { _ = try await run("passes", ["CLOCKS_SCHEDULES_REPORTS": folder]) }
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+      #expect(names.count == 1)
+      let report = try String(contentsOfFile: "\(folder)/\(names[0])", encoding: .utf8)
+      #expect(report.split(separator: "\n").count == 1)
     }
   }
 
