@@ -88,12 +88,15 @@ struct ConstraintMeaning {
       known.insert(pair(turns[turns.count - 2], turns[turns.count - 1]))
     }
     var found: [Meaning] = []
+    let at = turns.map(place)
     for (index, second) in turns.enumerated() {
-      guard let late = place(second) else { continue }
-      for first in turns[..<index] where first.actor == second.actor && first.task != second.task {
-        guard let early = place(first), late < early, known.insert(pair(first, second)).inserted
+      guard let late = at[index] else { continue }
+      for earlier in 0..<index
+      where turns[earlier].actor == second.actor && turns[earlier].task != second.task {
+        guard let early = at[earlier], late < early,
+          known.insert(pair(turns[earlier], second)).inserted
         else { continue }
-        found.append(.reaches(first, second))
+        found.append(.reaches(turns[earlier], second))
       }
     }
     return Array(found.prefix(Self.mostDifferences))
