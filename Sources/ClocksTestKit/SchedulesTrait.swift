@@ -16,8 +16,8 @@ public import Testing
 ///
 /// Each test case is explored separately, as by `withSchedules`, which documents what a search can find. Each
 /// run has a new instance of the suite. The trait implies virtual time. If the test has a
-/// ``VirtualTimeTrait`` as well, the options of that trait apply to each run. On a suite, the trait applies
-/// to each of its tests.
+/// ``VirtualTimeTrait`` as well, the options of that trait apply to each run, except `jumpsAfter:` and `stuckAfter:`.
+/// On a suite, the trait applies to each of its tests.
 ///
 /// Issues are withheld during the search. Then the shortest order that fails is run once more, and its issues
 /// are recorded. So the test fails once, at the line of the failed expectation, with the explanation. As in

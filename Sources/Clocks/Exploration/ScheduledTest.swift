@@ -41,8 +41,9 @@ struct ScheduledTest {
   let report: ScheduleReport
   private let gate = IssueGate()
 
-  /// Runs the operation and reports a failure. Returns the summary if there is no failure. Throws only the error by
-  /// which the operation skips the test.
+  /// Runs the operation and reports a failure. Throws only the error by which the operation skips the test.
+  ///
+  /// Returns the summary of the search; `nil` if the operation has failed, or one schedule was replayed.
   func run(
     isolation: isolated (any Actor)? = #isolation, _ operation: @escaping OneRun.Operation
   ) async throws -> ScheduleSummary? {

@@ -86,7 +86,7 @@ public struct ScheduleCount: Hashable, Sendable {
 ///   - column: The column at which a failure is recorded.
 ///   - function: The name of the test.
 ///   - operation: The operation; it receives the scope.
-/// - Returns: The summary of the search; `nil` if the operation has failed.
+/// - Returns: The summary of the search; `nil` if the operation has failed, or one schedule was replayed.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
