@@ -185,8 +185,7 @@ final class Explorer: Chooser, @unchecked Sendable {
   /// Returns the name of the task's lane; `nil` if the lanes of this run are not shown, or the task is not known.
   func label(of task: UInt64, name: String?) -> String? {
     guard details != nil, let index = known(task) else { return nil }
-    let place = run.tree.name(of: index)
-    return name.map { "\(place) \"\($0)\"" } ?? (index == TaskTree.test ? "0 (the test)" : place)
+    return run.tree.label(of: index, name: name)
   }
 
   func choose(among candidates: borrowing ScratchBuffer<Candidate>) -> Int {

@@ -154,7 +154,7 @@ private struct TaskDumpWriter {
   }
 
   private static func name(_ entry: TaskDump.Entry) -> String {
-    "task " + shortName(entry)
+    entry.label ?? "task " + shortName(entry)
   }
 
   private static func shortName(_ entry: TaskDump.Entry) -> String {

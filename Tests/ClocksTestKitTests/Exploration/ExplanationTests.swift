@@ -84,6 +84,21 @@ private actor Owner {
     #expect(again.count == 1)
   }
 
+  @Test func aDumpNamesTasksAsTheExplanationDoes() async throws {
+    let found = try await recordedIssues {
+      try await withSchedules(20) { _ in
+        let silent = Task(name: "silent") {
+          await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        }
+        let waiting = Task { await silent.value }
+        await waiting.value
+      }
+    }
+    let text = try #require(found.first?.message)
+    #expect(text.contains("- test (0) awaits the value of task b\n"), "\(text)")
+    #expect(text.contains("- task b awaits the value of a \"silent\"\n"), "\(text)")
+  }
+
   @Test func ofManyConstraintsAndChoicesTheFirstAreShown() {
     let run = ScheduleRun()
     let tasks = (0..<2_000).map { _ in run.create(by: TaskTree.test) }
