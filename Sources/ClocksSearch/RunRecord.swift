@@ -233,6 +233,7 @@ package struct Divergence: Sendable {
 
   /// The kind and the number, from 1, of the first decision or step that differs.
   package let place: String
+  /// What the first run and the second did there, for example `could continue with {a.3, b.5}`.
   package let recorded: String
   package let found: String
   package let suspect: Suspect
@@ -250,17 +251,17 @@ package struct Divergence: Sendable {
     let sides = [first, second].map { record in
       record.decisions.firstIndex { $0.step == step && $0.choice == nil }
     }
-    func names(_ record: RunRecord, _ decision: Int?) -> String {
+    func words(_ record: RunRecord, _ decision: Int?) -> String {
       guard let decision else {
-        return record.steps.indices.contains(step) ? tree.name(of: record.steps[step]) : "the end"
+        guard record.steps.indices.contains(step) else { return "ended" }
+        return "continued with \(tree.name(of: record.steps[step]))"
       }
-      return "{"
-        + record.candidates[record.decisions[decision].candidates].map(tree.name)
-        .joined(separator: ", ") + "}"
+      let names = record.candidates[record.decisions[decision].candidates].map(tree.name)
+      return "could continue with {\(names.joined(separator: ", "))}"
     }
     place = sides.compactMap(\.self).min().map { "decision \($0 + 1)" } ?? "step \(step + 1)"
-    recorded = names(first, sides[0])
-    found = names(second, sides[1])
+    recorded = words(first, sides[0])
+    found = words(second, sides[1])
 
     let arrival = [first, second].lazy.compactMap { record in
       record.arrivals.first { Int($0.step) <= step + 1 }
@@ -284,8 +285,11 @@ package struct Divergence: Sendable {
     }
   }
 
-  /// For example `diverged at decision 17: recorded {a.3, b.5}, found {b.5}`.
+  /// For example `differ at decision 17: the first run could continue with {a.3, b.5}, the second continued with b.5`.
   package var description: String {
-    "diverged at \(place): recorded \(recorded), found \(found)\nSuspect: \(suspect.description)"
+    """
+    differ at \(place): the first run \(recorded), the second \(found)
+    Suspect: \(suspect.description)
+    """
   }
 }

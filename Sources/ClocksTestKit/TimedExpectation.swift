@@ -177,7 +177,7 @@ public final class TimedExpectation: Sendable {
       guard !expectedCount.contains(seen) else { return time }
       let end = outcome == .holds ? " after \(time)" : ""
       clock.fail(
-        "\(summary(of: limit)), but it was \(seen.times)\(end).",
+        "\(summary(of: limit)), but it was fulfilled \(seen.times)\(end).",
         isTimeout: outcome == .limitReached, at: callSite)
       return nil
     }

@@ -66,7 +66,7 @@ import Testing
       failures == [
         Failure(
           text: """
-            Expected "ticks" to be fulfilled exactly 3 times within 10.0 seconds, but it was 2 \
+            Expected "ticks" to be fulfilled exactly 3 times within 10.0 seconds, but it was fulfilled 2 \
             times.
             VirtualTime at 10.0 seconds, no pending sleep
             """, line: line)
@@ -89,11 +89,11 @@ import Testing
     #expect(
       failures.map { $0.text.prefix { $0 != "\n" } } == [
         """
-        Expected the expectation to be fulfilled 1 to 2 times within 10.0 seconds, but it was 3 \
+        Expected the expectation to be fulfilled 1 to 2 times within 10.0 seconds, but it was fulfilled 3 \
         times after 3.0 seconds.
         """,
         """
-        Expected the expectation to be fulfilled never within 10.0 seconds, but it was 1 time \
+        Expected the expectation to be fulfilled never within 10.0 seconds, but it was fulfilled 1 time \
         after 0.0 seconds.
         """,
       ])

@@ -53,7 +53,7 @@ import Testing
       failures == [
         Failure(
           text: """
-            Expected "answer" to be fulfilled at least 3 times within 2.5 seconds, but it was 2 \
+            Expected "answer" to be fulfilled at least 3 times within 2.5 seconds, but it was fulfilled 2 \
             times.
             VirtualTime at 2.5 seconds, 1 pending sleep:
               - until 3.0 seconds, since 2.0 seconds, task #
@@ -86,7 +86,7 @@ import Testing
     #expect(
       failures.map(\.text) == [
         """
-        Expected "answers" to be fulfilled exactly 3 times within 10.0 seconds, but it was 4 times \
+        Expected "answers" to be fulfilled exactly 3 times within 10.0 seconds, but it was fulfilled 4 times \
         after 4.0 seconds.
         VirtualTime at 4.0 seconds, 1 pending sleep:
           - until 5.0 seconds, since 4.0 seconds, task #
@@ -110,7 +110,7 @@ import Testing
     #expect(
       failures.map(\.text) == [
         """
-        Expected "silence" to be fulfilled never within 60.0 seconds, but it was 1 time after 1.0 \
+        Expected "silence" to be fulfilled never within 60.0 seconds, but it was fulfilled 1 time after 1.0 \
         seconds.
         VirtualTime at 1.0 seconds, no pending sleep
         """
@@ -121,8 +121,8 @@ import Testing
   /// The outcome of an expected count of two to five, for an actual count.
   @Test func aRange() async throws {
     for (times, complaint) in [
-      (1, "but it was 1 time."), (2, nil), (3, nil), (5, nil),
-      (6, "but it was 6 times after 6.0 seconds."),
+      (1, "but it was fulfilled 1 time."), (2, nil), (3, nil), (5, nil),
+      (6, "but it was fulfilled 6 times after 6.0 seconds."),
     ] {
       try await expect(2...5, times, complaint)
       try await expect(2..<6, times, complaint)
@@ -152,7 +152,7 @@ import Testing
     let found = try await failures { await none.wait(within: .seconds(1)) }
     #expect(
       found.map { String($0.text.prefix { $0 != "\n" }) } == [
-        "Expected the expectation to be fulfilled exactly \(Int.min) times within 1.0 seconds, but it was "
+        "Expected the expectation to be fulfilled exactly \(Int.min) times within 1.0 seconds, but it was fulfilled "
           + "0 times after 0.0 seconds."
       ])
     #expect(now == .zero)

@@ -58,9 +58,8 @@ struct ScheduledTest {
       report.fail(
         """
         A test can be run in many orders only where every hop of its tasks to an actor and back is seen. \
-        This process cannot see \(missing) (\(SchedulerCapability.selfTest.description)), so nothing was run: one \
-        order alone would say nothing about the others. This needs Swift 6.3 on Linux, and no value \
-        of CLOCKS_DOOR with which hops are not seen.
+        This process cannot see \(missing) (\(SchedulerCapability.selfTest.description)), so nothing was run. \
+        Use Swift 6.3 on Linux, and unset CLOCKS_DOOR.
         """)
       return nil
     }

@@ -164,7 +164,10 @@ enum Runaway: Sendable {
       time: end it, or wait for less.
       """
     case .endlessWork:
-      "the scope's operation has returned, and work on queues or executors does not end. End it before."
+      """
+      the scope's operation has returned, but work on queues or executors goes on. End that work before the \
+      operation returns.
+      """
     }
   }
 }
