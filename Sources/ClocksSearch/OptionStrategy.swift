@@ -2,7 +2,7 @@
 struct OptionStrategy {
   /// The points at which faults strike, or at which stalls come.
   private struct Strikes {
-    /// The numbers of the points that are struck; `nil` if each point is struck with the same probability.
+    /// The numbers of the points that are struck; `nil` if each point is struck with a probability of 1 in 4.
     var numbers: [Int]?
     var passed = 0
 

@@ -11,7 +11,7 @@ package final class ScheduleRun {
   @exclusivity(unchecked) package private(set) var tree: TaskTree
   @exclusivity(unchecked) package private(set) var record = RunRecord()
   @exclusivity(unchecked) private var strategy: Strategy
-  /// The step limit of `Profile.longest`.
+  /// From this number of steps on, the run is first in, first out.
   @exclusivity(unchecked) private var longest = Int.max
   /// The ready steps, in the order in which they became ready.
   @exclusivity(unchecked) private(set) var readySteps = ScratchBuffer<ScheduleStep>()

@@ -7,9 +7,9 @@ import ClocksSupport
 ///
 /// Bisection finds the necessary constraints one after the other, as in delta debugging (Zeller and Hildebrandt,
 /// "Simplifying and Isolating Failure-Inducing Input", 2002; Junker, "QuickXplain", 2004). Then each constraint is
-/// removed if the same failure remains without it. Each remaining constraint gets the earliest first step with which
-/// the failure remains. Both are repeated until nothing changes. With one repetition, it takes O(k · log n) runs to
-/// find k of n constraints.
+/// removed if the same failure remains without it. The first step of each remaining constraint is replaced by the
+/// earliest step with which the failure remains. Both are repeated until nothing changes. With one repetition, it takes
+/// O(k · log n) runs to find k of n constraints.
 package struct ScheduleShrinker {
   /// Runs the test by this plan. Returns the record of the run if the same failure occurred, else `nil`.
   package typealias Test = nonisolated(nonsending) (Plan) async -> RunRecord?
@@ -137,7 +137,7 @@ package struct ScheduleShrinker {
     return nil
   }
 
-  /// Gives each constraint the earliest first step with which the failure remains.
+  /// Replaces the first step of each constraint by the earliest step with which the failure remains.
   private nonisolated(nonsending) mutating func sharpen(_ test: Test) async {
     for index in constraints.indices where mayGoOn {
       guard let record = await run(test) else { continue }

@@ -111,7 +111,7 @@ final class Explorer: Chooser, @unchecked Sendable {
     wakes.set(task, to: run.nextWake(of: index(of: task)).bits)
   }
 
-  /// Names a timed callback like a sleep of code outside the test, before the callback can be a candidate.
+  /// Gives a timed callback the name of an outside sleep (`1~n`). It must have a name before it can be chosen.
   func timedCallbackWaits(_ number: UInt64, _ name: String) {
     let step = run.nextWake(of: TaskTree.outside)
     callbacks[number] = step

@@ -94,7 +94,7 @@ struct Finding: Sendable {
   /// Where the test states the invariant that fails.
   var site: CallSite?
 
-  /// Whether a limit of real time led to the failure. If so, a repeated run would take as long again.
+  /// Whether the run has waited for a limit of real time. If so, it is not repeated: that would take as long again.
   var tookLong: Bool { kind != .issue && text.contains(" of real time") }
 }
 
