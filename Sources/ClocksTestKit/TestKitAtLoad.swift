@@ -14,7 +14,7 @@
     guard TestProcess.isCurrent(count, arguments), !OwnCopy.standsBack else { return }
     Hashing.fixSeeds()
     RuntimeClocks.redirect()
-    IssueGates.install = withIssues
+    IssueGate.install = withIssues
     TimelineAttachments.register()
     if Environment.everywhere != nil { EverywhereTests.begin() }
   }

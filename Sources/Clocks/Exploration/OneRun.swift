@@ -150,6 +150,13 @@ final class Findings: Sendable {
 
 /// A filter that withholds the issues of a search from its test library, except those of the last run.
 package final class IssueGate: Sendable {
+  /// Runs a body while each failure of the current test passes through the gate.
+  package typealias Install =
+    @Sendable (_ gate: IssueGate, _ body: @escaping @Sendable () async -> Void) async -> Void
+
+  /// Passes the issues of a test library to a gate; `nil` without a test kit.
+  nonisolated(unsafe) package static var install: Install?
+
   package enum Verdict: Sendable {
     /// The test library does not receive the issue.
     case isKept
@@ -197,13 +204,4 @@ package final class IssueGate: Sendable {
   func open(with explanation: (text: String, key: String)? = nil) {
     lock.withLock { (isOpen, self.explanation) = (true, explanation) }
   }
-}
-
-/// The hook through which a test kit passes the issues of a test library to a gate.
-package enum IssueGates {
-  /// Runs a body while each failure of the current test passes through the gate.
-  package typealias Install =
-    @Sendable (_ gate: IssueGate, _ body: @escaping @Sendable () async -> Void) async -> Void
-
-  nonisolated(unsafe) package static var install: Install?
 }

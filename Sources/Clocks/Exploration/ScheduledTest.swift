@@ -70,7 +70,7 @@ struct ScheduledTest {
     guard SwiftTesting.isRunningThisTask else {
       return try await runOutsideSwiftTesting(meaning, operation)
     }
-    guard let install = IssueGates.install else {
+    guard let install = IssueGate.install else {
       report.fail(
         """
         `withSchedules` in a test of Swift Testing needs ClocksTestKit, which hands it the test's issues: \
