@@ -49,7 +49,6 @@ struct Exploration {
     /// Whether runs have shown that the failure needs each choice and each constraint.
     var isMinimal = false
     var replays = (same: 0, all: 0)
-    var shrinkRuns = 0
     /// The first difference of the two replays, if they differ.
     var divergence: Divergence?
 
@@ -169,7 +168,6 @@ struct Exploration {
     }
     failure.choices = shrinker.choices
     failure.isMinimal = shrinker.isMinimal
-    failure.shrinkRuns = shrinker.runs
 
     if !failure.constraints.isEmpty {
       let plan = Plan.constraints([], choices: failure.choices)

@@ -138,7 +138,7 @@ public final class Probe<Element: Sendable>: Sendable {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     guard let reader else { return false }
     await reader.clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
-    let before = reader.count
+    let before = reader.events.count
     reader.cancel()
     await reader.clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
     let events = reader.events

@@ -61,8 +61,6 @@ final class SequenceReader<Value: Sendable>: Sendable {
 
   var events: [TimedEvent] { lock.withLock { state.events } }
 
-  var count: Int { lock.withLock { state.events.count } }
-
   var countAtCancellation: Int? { lock.withLock { state.countAtCancellation } }
 
   func cancel() {
