@@ -103,11 +103,11 @@ enum EverywhereRecords {
       }
       let folderOfProcess = getcwd(nil, 0)
       defer { free(folderOfProcess) }
-      write(
-        [
-          ("process", .texts(CommandLine.arguments)),
-          ("folder", .text(folderOfProcess.map { String(cString: $0) } ?? "")),
-        ], to: file)
+      let process = JSONValue.object([
+        ("process", .texts(CommandLine.arguments)),
+        ("folder", .text(folderOfProcess.map { String(cString: $0) } ?? "")),
+      ])
+      writeText(process.json + "\n", to: file)
       return file
     #else
       // The command does not run on this platform, so no records are collected.
@@ -116,10 +116,6 @@ enum EverywhereRecords {
   }()
 
   static func write(_ fields: [(String, JSONValue)]) {
-    if let file { write(fields, to: file) }
-  }
-
-  private static func write(_ fields: [(String, JSONValue)], to file: Int32) {
-    writeText(JSONValue.object(fields).json + "\n", to: file)
+    if let file { writeText(JSONValue.object(fields).json + "\n", to: file) }
   }
 }
