@@ -123,7 +123,7 @@ struct Explanation {
     // The meaning of a constraint includes the steps that resume its tasks.
     var resumers = record.resumers(of: decisive.union(mentioned))
     mentioned.formUnion(resumers.values)
-    let (shown, leftOut) = rows(details, mentioned, hidden)
+    let (shown, leftOut) = rows(details, decisive, mentioned, hidden)
     /// Returns those tasks in the queue of a drain that have rows, and the number of the other tasks in it.
     func queue(_ detail: StepDetails.Detail) -> (shown: [(task: Int, functions: [UInt])], more: Int)
     {
@@ -230,11 +230,10 @@ struct Explanation {
 
   /// Returns the steps to show: those of the constraints, and the most important ones near them. Also returns those for
   /// which there is no room.
-  private func rows(_ details: StepDetails, _ mentioned: Set<Int>, _ hidden: Set<Int>) -> (
-    shown: [Int], leftOut: [Int]
-  ) {
+  private func rows(
+    _ details: StepDetails, _ decisive: Set<Int>, _ mentioned: Set<Int>, _ hidden: Set<Int>
+  ) -> (shown: [Int], leftOut: [Int]) {
     let record = failure.record
-    let decisive = decisiveSteps
     let wanted = decisive.union(mentioned)
     let all = record.steps.indices.filter { index in
       wanted.contains(index) || !(details.steps[index].actor.map(hidden.contains) ?? false)
