@@ -14,8 +14,9 @@ struct SuiteReport {
     var first = RunRecords.Test()
     var passed = 0
     var failed = 0
-    /// Whether the test has passed in each run that contains it, by the number of the run.
-    var endings: [Int: Bool] = [:]
+    /// Whether the test has passed in the first run and in the second; `nil` if that run does not contain it.
+    var passesFirst: Bool?
+    var passesSecond: Bool?
     /// The first seed with which the test has failed; 0 is first in, first out.
     var failingSeed: UInt64?
     var failures: [String] = []
@@ -64,7 +65,8 @@ struct SuiteReport {
     crashes += run.crashes
     for (name, test) in run.tests {
       var entry = entries[name] ?? Entry(first: test)
-      entry.endings[runs] = test.hasPassed
+      if runs == 1 { entry.passesFirst = test.hasPassed }
+      if runs == 2 { entry.passesSecond = test.hasPassed }
       if test.hasPassed {
         entry.passed += 1
       } else {
