@@ -26,8 +26,8 @@ final class SimulatedNodes: Sendable {
     var runs = true
     var crashes = 0
     var programs: [Program] = []
-    /// The tasks of the present life that have not ended, in the order of their creation.
-    var tasks: [(number: Int, task: Task<Void, Never>)] = []
+    /// The tasks of the present life, in the order of their creation: at most one for each program.
+    var tasks: [Task<Void, Never>] = []
     /// The functions to call when the node crashes, in the order in which they were added.
     var crashHandlers: [@Sendable () -> Void] = []
   }
@@ -40,8 +40,6 @@ final class SimulatedNodes: Sendable {
   nonisolated(unsafe) private var nodes: [Node]
   /// The groups of a partition; `nil` if all nodes have contact. Guarded by `lock`.
   nonisolated(unsafe) private var groups: [Set<Int>]?
-  /// Guarded by `lock`.
-  nonisolated(unsafe) private var createdTasks = 0
   /// Whether the test is over: then no program starts, and errors that programs throw are ignored. Guarded by `lock`.
   nonisolated(unsafe) private var isOver = false
 
@@ -141,7 +139,7 @@ final class SimulatedNodes: Sendable {
     time.mark("crash of \(names[node])")
     for handler in ended.crashHandlers { handler() }
     disconnect()
-    for (_, task) in ended.tasks { task.cancel() }
+    for task in ended.tasks { task.cancel() }
   }
 
   /// Begins a new life of a node that has crashed; does nothing if it runs.
@@ -170,7 +168,7 @@ final class SimulatedNodes: Sendable {
       }
       return (nodes.map(\.programs), nodes.flatMap(\.tasks))
     }
-    for (_, task) in tasks { task.cancel() }
+    for task in tasks { task.cancel() }
     withExtendedLifetime(programs) {}
   }
 
@@ -189,10 +187,6 @@ final class SimulatedNodes: Sendable {
   /// - Parameter number: The number of the life, read together with the decision to start. Thread B may crash the node
   ///   after thread A has decided.
   private func start(_ program: Program, on node: Int, in number: Int) {
-    let task = lock.withLock {
-      createdTasks += 1
-      return createdTasks
-    }
     let life = Life(nodes: self, node: node, number: number)
     let work = Task(name: names[node]) {
       await Life.$current.withValue(life) {
@@ -205,12 +199,11 @@ final class SimulatedNodes: Sendable {
           self.programFailed(with: error, in: life, at: program.callSite)
         }
       }
-      self.lock.withLock { self.nodes[node].tasks.removeAll { $0.number == task } }
     }
     // Another thread may have crashed the node meanwhile.
     let isTooLate = lock.withLock {
       guard !isOver, nodes[node].crashes == number else { return true }
-      nodes[node].tasks.append((task, work))
+      nodes[node].tasks.append(work)
       return false
     }
     if isTooLate { work.cancel() }
