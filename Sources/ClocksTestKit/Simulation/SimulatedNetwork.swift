@@ -37,6 +37,8 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
 
   /// The inboxes of a node, and the messages that wait for an inbox.
   private struct Arrivals {
+    /// The number of crashes after which the node was disconnected.
+    var life = 0
     var inboxes: [Inbox] = []
     /// The messages that have arrived while there was no inbox.
     var kept: [Envelope<Message>] = []
@@ -175,20 +177,30 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     let (stream, continuation) = AsyncStream.makeStream(of: Envelope<Message>.self)
     guard let index = nodes.index(of: node, in: "inbox(of:)", at: callSite),
-      nodes.presentLife(of: index) != nil
+      let life = nodes.presentLife(of: index),
+      let (number, kept) = addInbox(continuation, to: index, in: life)
     else {
       continuation.finish()
       return stream
     }
-    let (number, kept) = lock.withLock {
-      createdInboxes += 1
-      arrivals[index].inboxes.append(Inbox(number: createdInboxes, continuation: continuation))
-      defer { arrivals[index].kept = [] }
-      return (createdInboxes, arrivals[index].kept)
-    }
     continuation.onTermination = { [weak self] _ in self?.remove(number, of: index) }
     for envelope in kept { continuation.yield(envelope) }
     return stream
+  }
+
+  /// Returns the number of the inbox, and the messages that were kept for it; `nil` if the node's life has ended.
+  ///
+  /// Thread B may crash the node after thread A has read its life.
+  private func addInbox(
+    _ continuation: AsyncStream<Envelope<Message>>.Continuation, to node: Int, in life: Int
+  ) -> (Int, [Envelope<Message>])? {
+    lock.withLock {
+      guard arrivals[node].life <= life else { return nil }
+      createdInboxes += 1
+      arrivals[node].inboxes.append(Inbox(number: createdInboxes, continuation: continuation))
+      defer { arrivals[node].kept = [] }
+      return (createdInboxes, arrivals[node].kept)
+    }
   }
 
   private func remove(_ inbox: Int, of node: Int) {
@@ -199,7 +211,7 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
   func disconnect(_ node: Int) {
     // The messages are released without the lock: they may be the user's objects.
     let ended = lock.withLock {
-      defer { arrivals[node] = Arrivals() }
+      defer { arrivals[node] = Arrivals(life: arrivals[node].life + 1) }
       return arrivals[node]
     }
     withExtendedLifetime(ended) {
