@@ -14,11 +14,6 @@ final class SimulatedByteStream: Sendable {
     case lost
   }
 
-  private struct Reader {
-    let number: Int
-    let continuation: CheckedContinuation<Void, Never>
-  }
-
   private let time: VirtualTime
   private let splits: Bool
   private let links: SimulatedLinks
@@ -32,9 +27,7 @@ final class SimulatedByteStream: Sendable {
   /// Whether the loss of the connection was sent. Guarded by `lock`.
   nonisolated(unsafe) private var isLossSent = false
   /// Reads that wait for bytes. Guarded by `lock`.
-  nonisolated(unsafe) private var readers: [Reader] = []
-  /// Guarded by `lock`.
-  nonisolated(unsafe) private var reads = 0
+  nonisolated(unsafe) private var readers: [CheckedContinuation<Void, Never>] = []
 
   init(in time: VirtualTime, splits: Bool) {
     self.time = time
@@ -76,16 +69,23 @@ final class SimulatedByteStream: Sendable {
   }
 
   private func arrive(_ segment: Segment) {
-    let woken = lock.withLock {
+    lock.withLock {
       switch segment {
       case .bytes(let bytes): if ending == nil { arrived += bytes }
       case .end: ending = ending ?? .finished
       case .loss: ending = .lost
       }
+    }
+    wake()
+  }
+
+  /// Wakes all reads that wait. Each looks again whether it has to wait.
+  private func wake() {
+    let woken = lock.withLock {
       defer { readers = [] }
       return readers
     }
-    for reader in woken { reader.continuation.resume() }
+    for reader in woken { reader.resume() }
   }
 
   /// Waits until bytes have arrived, and returns some of them; `nil` after the end.
@@ -117,25 +117,17 @@ final class SimulatedByteStream: Sendable {
 
   /// Waits until something arrives, or the task is cancelled.
   private func arrival() async {
-    let number = lock.withLock {
-      reads += 1
-      return reads
-    }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let waits = lock.withLock {
           guard arrived.isEmpty, ending == nil, !Task.isCancelled else { return false }
-          readers.append(Reader(number: number, continuation: continuation))
+          readers.append(continuation)
           return true
         }
         if !waits { continuation.resume() }
       }
     } onCancel: {
-      let reader = lock.withLock { () -> Reader? in
-        guard let place = readers.firstIndex(where: { $0.number == number }) else { return nil }
-        return readers.remove(at: place)
-      }
-      reader?.continuation.resume()
+      wake()
     }
   }
 }
