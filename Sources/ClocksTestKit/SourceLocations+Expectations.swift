@@ -5,9 +5,7 @@ public import Testing
 // See SourceLocations.swift.
 
 extension TimedExpectation {
-  /// Expects the count of events within `limit`.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Expects the count of events within `limit`. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func wait(
     within limit: Duration, on clock: TestClock<Duration>? = nil, sourceLocation: SourceLocation
@@ -16,8 +14,7 @@ extension TimedExpectation {
   }
 
   /// Expects the count of events within `limit`, on a clock with custom durations.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Records failures at `sourceLocation`.
   @discardableResult
   @_disfavoredOverload
   public nonisolated(nonsending) func wait<OtherDuration>(
@@ -29,8 +26,7 @@ extension TimedExpectation {
 
 extension Probe {
   /// Begins to read. The first element is requested when the current task suspends.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Records failures at `sourceLocation`.
   public convenience init<Elements: AsyncSequence & SendableMetatype>(
     _ sequence: sending Elements, on clock: TestClock<Duration>? = nil,
     sourceLocation: SourceLocation
@@ -41,9 +37,7 @@ extension Probe {
       column: site.column)
   }
 
-  /// Expects an element within `limit` from now, and returns it.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Expects an element within `limit` from now, and returns it. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func next(
     within limit: Duration, sourceLocation: SourceLocation
@@ -54,9 +48,7 @@ extension Probe {
       column: site.column)
   }
 
-  /// Checks that nothing arrives within `duration` from now.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Checks that nothing arrives within `duration` from now. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func expectNothing(
     for duration: Duration = .zero, sourceLocation: SourceLocation
@@ -67,9 +59,7 @@ extension Probe {
       column: site.column)
   }
 
-  /// Checks that the sequence ends within `limit` from now.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Checks that the sequence ends within `limit` from now. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func expectEnd(
     within limit: Duration, sourceLocation: SourceLocation
@@ -81,8 +71,7 @@ extension Probe {
   }
 
   /// Expects that the sequence throws an error within `limit` from now, and returns the error.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func expectError(
     within limit: Duration, sourceLocation: SourceLocation
@@ -93,9 +82,7 @@ extension Probe {
       column: site.column)
   }
 
-  /// Cancels the task that reads, and checks that every event was taken.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Cancels the task that reads, and checks that every event was taken. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func finish(
     sourceLocation: SourceLocation
@@ -107,8 +94,7 @@ extension Probe {
 }
 
 /// Expects an exact number of confirmations while `body` runs and within a virtual time after it.
-///
-/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+/// Records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func confirmation<Result>(
   _ comment: Comment? = nil, expectedCount: Int = 1, within limit: Duration,
@@ -121,8 +107,7 @@ public nonisolated(nonsending) func confirmation<Result>(
 }
 
 /// Expects a range of confirmations while `body` runs and within a virtual time after it.
-///
-/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+/// Records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func confirmation<Result>(
   _ comment: Comment? = nil,
@@ -136,8 +121,7 @@ public nonisolated(nonsending) func confirmation<Result>(
 }
 
 /// Checks that a sequence does what a diagram shows: which values arrive when, and how it ends.
-///
-/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+/// Records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & SendableMetatype>(
   of sequence: sending Elements, _ diagram: String, every step: Duration = .seconds(1),
@@ -152,8 +136,7 @@ where Elements.Element: Equatable & Sendable, Elements.AsyncIterator: SendableMe
 }
 
 /// Checks that a sequence does what a diagram shows. Values appear in it as their descriptions.
-///
-/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+/// Records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & SendableMetatype>(
   of sequence: sending Elements, _ diagram: String, every step: Duration = .seconds(1),
@@ -167,8 +150,7 @@ public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & Sen
 }
 
 /// Runs `operation` in a scope in which all time is virtual, and returns its result.
-///
-/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+/// Records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func withVirtualTime<Result>(
   autoAdvance: Bool = true, leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
@@ -186,8 +168,7 @@ public nonisolated(nonsending) func withVirtualTime<Result>(
 /// Runs `operation` in many orders of its jobs, in virtual time, and explains the first failure.
 ///
 /// A helper should take the `function` of its caller and pass it on, because the seed follows from the test's name.
-///
-/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+/// Records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
@@ -207,8 +188,7 @@ public nonisolated(nonsending) func withSchedules(
 /// Runs `operation` in up to `count` orders of its jobs.
 ///
 /// A helper should take the `function` of its caller and pass it on, because the seed follows from the test's name.
-///
-/// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+/// Records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,

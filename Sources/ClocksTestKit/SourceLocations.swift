@@ -2,8 +2,8 @@ import Clocks
 import ClocksSupport
 public import Testing
 
-// These are overloads of the functions of Clocks and of this module. They have the parameter that helpers of
-// Swift Testing have:
+// These are overloads of the functions of Clocks and of this module that have `fileID:`. They have the parameter that
+// helpers of Swift Testing have:
 //
 //   func expectSaid(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) async {
 //     await clock.eventually(within: .seconds(5), sourceLocation: sourceLocation) { … }
@@ -25,9 +25,7 @@ extension CallSite {
 }
 
 extension TestClock {
-  /// Runs the test's tasks as far as they can.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Runs the test's tasks as far as they can. Records failures at `sourceLocation`.
   public nonisolated(nonsending) func settle(
     sourceLocation: SourceLocation
   ) async {
@@ -36,9 +34,7 @@ extension TestClock {
       fileID: site.fileID, filePath: site.filePath, line: site.line, column: site.column)
   }
 
-  /// Moves time forward by `duration`.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Moves time forward by `duration`. Records failures at `sourceLocation`.
   public nonisolated(nonsending) func advance(
     by duration: Duration, sourceLocation: SourceLocation
   ) async {
@@ -48,9 +44,7 @@ extension TestClock {
       column: site.column)
   }
 
-  /// Moves time forward to `deadline`.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Moves time forward to `deadline`. Records failures at `sourceLocation`.
   public nonisolated(nonsending) func advance(
     to deadline: Instant, sourceLocation: SourceLocation
   ) async {
@@ -60,9 +54,7 @@ extension TestClock {
       column: site.column)
   }
 
-  /// Moves time forward to the next deadline.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Moves time forward to the next deadline. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func advanceToNextSleep(
     sourceLocation: SourceLocation
@@ -72,9 +64,7 @@ extension TestClock {
       fileID: site.fileID, filePath: site.filePath, line: site.line, column: site.column)
   }
 
-  /// Moves time forward until `condition` holds, but not beyond `limit`.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Moves time forward until `condition` holds, but not beyond `limit`. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func advance(
     upTo limit: Duration, until condition: nonisolated(nonsending) () async throws -> Bool,
@@ -86,9 +76,7 @@ extension TestClock {
       column: site.column)
   }
 
-  /// Moves time forward until no sleep is pending.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Moves time forward until no sleep is pending. Records failures at `sourceLocation`.
   public nonisolated(nonsending) func run(
     timeout: Swift.Duration = .milliseconds(500), sourceLocation: SourceLocation
   ) async {
@@ -98,9 +86,7 @@ extension TestClock {
       column: site.column)
   }
 
-  /// Throws if a task still sleeps on this clock.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Throws if a task still sleeps on this clock. Records failures at `sourceLocation`.
   public nonisolated(nonsending) func checkSuspension(
     sourceLocation: SourceLocation
   ) async throws {
@@ -109,9 +95,7 @@ extension TestClock {
       fileID: site.fileID, filePath: site.filePath, line: site.line, column: site.column)
   }
 
-  /// Expects that `condition` holds at some time within `limit`.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Expects that `condition` holds at some time within `limit`. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func eventually(
     within limit: Duration, _ comment: Comment? = nil, sourceLocation: SourceLocation,
@@ -123,9 +107,7 @@ extension TestClock {
       column: site.column, condition)
   }
 
-  /// Expects that `condition` does not hold at any time within `limit`.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Expects that `condition` does not hold at any time within `limit`. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func never(
     within limit: Duration, _ comment: Comment? = nil, sourceLocation: SourceLocation,
@@ -139,36 +121,28 @@ extension TestClock {
 }
 
 extension VirtualTime {
-  /// Runs the test's tasks as far as they can.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Runs the test's tasks as far as they can. Records failures at `sourceLocation`.
   public nonisolated(nonsending) func settle(
     sourceLocation: SourceLocation
   ) async {
     await clock.settle(sourceLocation: sourceLocation)
   }
 
-  /// Moves time forward by `duration`.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Moves time forward by `duration`. Records failures at `sourceLocation`.
   public nonisolated(nonsending) func advance(
     by duration: Duration, sourceLocation: SourceLocation
   ) async {
     await clock.advance(by: duration, sourceLocation: sourceLocation)
   }
 
-  /// Moves time forward to `deadline`.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Moves time forward to `deadline`. Records failures at `sourceLocation`.
   public nonisolated(nonsending) func advance(
     to deadline: Instant, sourceLocation: SourceLocation
   ) async {
     await clock.advance(to: deadline, sourceLocation: sourceLocation)
   }
 
-  /// Moves time forward to the next deadline.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Moves time forward to the next deadline. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func advanceToNextSleep(
     sourceLocation: SourceLocation
@@ -176,9 +150,7 @@ extension VirtualTime {
     await clock.advanceToNextSleep(sourceLocation: sourceLocation)
   }
 
-  /// Moves time forward until `condition` holds, but not beyond `limit`.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Moves time forward until `condition` holds, but not beyond `limit`. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func advance(
     upTo limit: Duration, until condition: nonisolated(nonsending) () async throws -> Bool,
@@ -187,9 +159,7 @@ extension VirtualTime {
     try await clock.advance(upTo: limit, until: condition, sourceLocation: sourceLocation)
   }
 
-  /// Expects that `condition` holds at some time within `limit`.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Expects that `condition` holds at some time within `limit`. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func eventually(
     within limit: Duration, _ comment: Comment? = nil, sourceLocation: SourceLocation,
@@ -199,9 +169,7 @@ extension VirtualTime {
       within: limit, comment, sourceLocation: sourceLocation, condition)
   }
 
-  /// Expects that `condition` does not hold at any time within `limit`.
-  ///
-  /// Like the overload with `fileID:`, but records failures at `sourceLocation`.
+  /// Expects that `condition` does not hold at any time within `limit`. Records failures at `sourceLocation`.
   @discardableResult
   public nonisolated(nonsending) func never(
     within limit: Duration, _ comment: Comment? = nil, sourceLocation: SourceLocation,
