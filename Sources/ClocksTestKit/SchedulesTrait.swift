@@ -106,28 +106,21 @@ extension Trait where Self == SchedulesTrait {
     seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
     stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = []
   ) -> Self {
-    SchedulesTrait(
-      count: .standard, seed: seed, slack: slack,
-      bounds: ScheduleBounds(faults: faults, stalls: stalls, upTo: upTo, explores: explores))
+    schedules(
+      .standard, seed: seed, slack: slack, faults: faults, stalls: stalls, upTo: upTo,
+      explores: explores)
   }
 
   /// Runs each test in up to `count` orders of its jobs, in virtual time.
   ///
-  /// - Parameters:
-  ///   - count: The maximum number of schedules, 1 or more.
-  ///   - seed: The seed of random choices; by default it follows from the name of the test.
-  ///   - slack: The maximum delay with which a sleep wakes.
-  ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
-  ///   - stalls: The maximum number of stalls in a schedule: jumps of time although a job is ready.
-  ///   - upTo: The maximum length of a stall.
-  ///   - explores: What else the search decides, such as random numbers.
+  /// `count` is 1 or more. All else is like `schedules(seed:…)`.
   public static func schedules(
     _ count: Int, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
     stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = []
   ) -> Self {
-    SchedulesTrait(
-      count: .upTo(count), seed: seed, slack: slack,
-      bounds: ScheduleBounds(faults: faults, stalls: stalls, upTo: upTo, explores: explores))
+    schedules(
+      .upTo(count), seed: seed, slack: slack, faults: faults, stalls: stalls, upTo: upTo,
+      explores: explores)
   }
 
   /// Runs each test in as many orders of its jobs as fit into `duration` of real time, in virtual time.
@@ -135,33 +128,17 @@ extension Trait where Self == SchedulesTrait {
   /// The search ends earlier if it has tried all orders. It also ends if the last half of its schedules, and
   /// at least the last 1,000, contained no new happens-before class.
   ///
-  /// - Parameters:
-  ///   - duration: The real time for each test case, more than zero.
-  ///   - seed: The seed of random choices; by default it follows from the name of the test.
-  ///   - slack: The maximum delay with which a sleep wakes.
-  ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
-  ///   - stalls: The maximum number of stalls in a schedule: jumps of time although a job is ready.
-  ///   - upTo: The maximum length of a stall.
-  ///   - explores: What else the search decides, such as random numbers.
+  /// `duration` is the real time for each test case, more than zero. All else is like `schedules(seed:…)`.
   public static func schedules(
     for duration: Duration, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
     stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = []
   ) -> Self {
-    SchedulesTrait(
-      count: .lasting(duration), seed: seed, slack: slack,
-      bounds: ScheduleBounds(faults: faults, stalls: stalls, upTo: upTo, explores: explores))
+    schedules(
+      .lasting(duration), seed: seed, slack: slack, faults: faults, stalls: stalls, upTo: upTo,
+      explores: explores)
   }
 
-  /// Runs each test in the given orders of its jobs, in virtual time.
-  ///
-  /// - Parameters:
-  ///   - count: The schedules to run.
-  ///   - seed: The seed of random choices; by default it follows from the name of the test.
-  ///   - slack: The maximum delay with which a sleep wakes.
-  ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
-  ///   - stalls: The maximum number of stalls in a schedule: jumps of time although a job is ready.
-  ///   - upTo: The maximum length of a stall.
-  ///   - explores: What else the search decides, such as random numbers.
+  /// Runs each test in the given orders of its jobs, in virtual time. All else is like `schedules(seed:…)`.
   public static func schedules(
     _ count: ScheduleCount, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
     stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = []
