@@ -30,23 +30,24 @@ import TimeoutTask
     task?.cancel()
     task = Task { [weak self] in
       try await Task.sleep(for: .milliseconds(800))
-      try await self?.saveNow()
+      await self?.saveNow()
     }
   }
 
-  private func saveNow() async throws {
-    status = .saving
+  private func saveNow() async {
+    show(.saving)
     do {
       try await withTimeout(.seconds(10)) { [save, text] in try await save(text) }
-      try Task.checkCancellation()
-      status = .saved
+      show(.saved)
       try await Task.sleep(for: .seconds(3))
-      status = .idle
-    } catch is CancellationError {
-      // A later update has cancelled this task and set the status.
-      throw CancellationError()
+      show(.idle)
     } catch {
-      status = .failed
+      show(.failed)
     }
+  }
+
+  /// Changes the status, unless a later update has cancelled this task: that update has set the status.
+  private func show(_ status: Status) {
+    if !Task.isCancelled { self.status = status }
   }
 }

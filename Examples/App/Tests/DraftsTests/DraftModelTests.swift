@@ -64,4 +64,25 @@ import Testing
     #expect(await disk.texts == ["Dear all"])
     #expect(model.status == .saved)
   }
+
+  private struct NoDiskError: Error {}
+
+  @Test func aCancelledSaveThatFailsDoesNotChangeTheStatus() async throws {
+    let model = DraftModel { _ in
+      do { try await Task.sleep(for: .seconds(2)) } catch { throw NoDiskError() }
+    }
+    model.type("Dear")
+    try await Task.sleep(for: .seconds(1))
+    #expect(model.status == .saving)
+    model.type("Dear all")
+    try await Task.sleep(for: .milliseconds(1))
+    #expect(model.status == .waiting)
+  }
+
+  @Test func aSaveThatEndsWithACancellationErrorHasFailed() async throws {
+    let model = DraftModel { _ in throw CancellationError() }
+    model.type("Dear")
+    try await Task.sleep(for: .seconds(1))
+    #expect(model.status == .failed)
+  }
 }
