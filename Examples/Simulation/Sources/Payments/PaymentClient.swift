@@ -17,9 +17,9 @@ public struct PaymentClient: Sendable {
     self.pause = pause
   }
 
-  /// Throws the error of the last attempt.
+  /// Throws the error of the last attempt. Less than one attempt counts as one.
   public func pay(_ payment: Payment) async throws -> Receipt {
-    for attempt in 1..<attempts {
+    for attempt in 1..<max(attempts, 1) {
       do {
         return try await bank.pay(payment)
       } catch is CancellationError {

@@ -84,4 +84,25 @@ where Request == Payment, Answer == Receipt {
     let balances = try await balances(in: VirtualTime.required, joinsPending: joinsPending)
     #expect(balances == [80, 80, 40])
   }
+
+  // MARK: - The client and its calls
+
+  private static let payment = Payment(id: "1", from: "ann", to: "shop", amount: 10)
+
+  @Test(.virtualTime, arguments: [-1, 0, 1, 2])
+  func lessThanOneAttemptCountsAsOne(attempts: Int) async throws {
+    struct OutOfOrder: Error {}
+    actor BrokenBank: BankConnection {
+      private(set) var requests = 0
+
+      func pay(_ payment: Payment) async throws -> Receipt {
+        requests += 1
+        throw OutOfOrder()
+      }
+    }
+    let bank = BrokenBank()
+    let client = PaymentClient(bank: bank, attempts: attempts)
+    await #expect(throws: OutOfOrder.self) { try await client.pay(Self.payment) }
+    #expect(await bank.requests == max(attempts, 1))
+  }
 }
