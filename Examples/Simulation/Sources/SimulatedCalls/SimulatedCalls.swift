@@ -11,13 +11,14 @@ public enum Call<Request: Sendable, Answer: Sendable>: Sendable {
 public struct NoAnswerError: Error, Hashable {}
 
 extension SimulatedNetwork {
-  /// Answers the requests that come to a node, several at the same time. If `answer` throws, no answer is sent.
+  /// Answers the requests that come to a node, several at the same time. Sends nothing if `answer` throws. Ends with
+  /// an error if an answer cannot be sent.
   public func serve<Request, Answer>(
     on node: String, _ answer: @escaping @Sendable (Request) async throws -> Answer
   ) async throws where Message == Call<Request, Answer> {
     try await withThrowingDiscardingTaskGroup { group in
       for await message in inbox(of: node) {
-        // An answer could not be sent.
+        // The group is cancelled if an answer could not be sent.
         if group.isCancelled { break }
         guard case .request(let number, let request) = message.payload else { continue }
         group.addTask {
@@ -61,17 +62,22 @@ public actor Caller<Request: Sendable, Answer: Sendable> {
   public func call(_ request: Request) async throws -> Answer {
     numbers += 1
     let number = numbers
-    return try await withCheckedThrowingContinuation { continuation in
-      waiting[number] = continuation
-      Task {
-        do {
-          try await net.send(.request(number: number, request), from: node, to: server)
-          try await Task.sleep(for: timeout)
-        } catch {
-          return fail(number, with: error)
-        }
+    let timer = Task {
+      do {
+        try await net.send(.request(number: number, request), from: node, to: server)
+        try await Task.sleep(for: timeout)
         fail(number, with: NoAnswerError())
+      } catch {
+        fail(number, with: error)
       }
+    }
+    defer { timer.cancel() }
+    return try await withTaskCancellationHandler {
+      // The timer runs on this actor, so it starts after the continuation has been stored.
+      try await withCheckedThrowingContinuation { waiting[number] = $0 }
+    } onCancel: {
+      // The sleep of the timer throws, and so the call does.
+      timer.cancel()
     }
   }
 

@@ -105,4 +105,23 @@ where Request == Payment, Answer == Receipt {
     await #expect(throws: OutOfOrder.self) { try await client.pay(Self.payment) }
     #expect(await bank.requests == max(attempts, 1))
   }
+
+  @Test(.virtualTime(leftoverSleeps: .fail)) func anAnswerEndsTheTimeout() async throws {
+    let net = Net(in: try VirtualTime.required, nodes: ["bank", "ann"], latency: .zero ... .zero)
+    let calls = Calls(on: net, from: "ann", to: "bank", timeout: .seconds(10))
+    net.run(on: "ann") { await calls.run() }
+    net.run(on: "bank") { try await net.serve(on: "bank") { .paid($0.id) } }
+    #expect(try await calls.call(Self.payment) == .paid("1"))
+  }
+
+  @Test(.virtualTime) func aCancelledCallEndsBeforeItsTimeout() async throws {
+    let time = try VirtualTime.required
+    let net = Net(in: time, nodes: ["bank", "ann"], latency: .zero ... .zero)
+    let calls = Calls(on: net, from: "ann", to: "bank", timeout: .seconds(10))
+    let call = Task { try await calls.call(Self.payment) }
+    try await Task.sleep(for: .seconds(1))
+    call.cancel()
+    await #expect(throws: CancellationError.self) { try await call.value }
+    #expect(time.now.offset == .seconds(1))
+  }
 }
