@@ -25,7 +25,7 @@ final class Context: Sendable {
   let clock: AnyClock<Duration>
 
   /// Held while work of a `.serialSynchronous` context runs.
-  private let lock = NSLock()
+  private let lock = NSRecursiveLock()
   /// The queue of a `.serialAsynchronous` context.
   private let inbox: AsyncStream<@Sendable () -> Void>.Continuation?
   private let start: AnyClock<Duration>.Instant
@@ -57,8 +57,8 @@ final class Context: Sendable {
     case .direct: work()
     case .main: Task { @MainActor in enter(work) }
     case .concurrent: Task.detached { self.enter(work) }
-    // Work that invokes more work already holds the lock.
-    case .serialSynchronous: isCurrent ? work() : lock.withLock { enter(work) }
+    // Work may invoke more work, so the lock is recursive.
+    case .serialSynchronous: lock.withLock { enter(work) }
     case .serialAsynchronous: inbox?.yield { self.enter(work) }
     }
   }
@@ -82,8 +82,6 @@ final class Context: Sendable {
     guard let occupant, occupant.task == taskID else { return nil }
     return occupant.context
   }
-
-  var isCurrent: Bool { Self.current === self }
 
   /// The current context and its task. A new task inherits this value, but does not run in the context.
   private struct Occupant: Sendable {

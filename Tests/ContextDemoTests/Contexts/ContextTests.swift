@@ -66,6 +66,17 @@ import Testing
     #expect(await log.end() == ["outer begins", "inner", "outer ends"])
   }
 
+  @Test func nestedWorkOfTwoSynchronousContextsRunsImmediately() async {
+    let contexts = ["a", "b"].map { coordinator.context(.serialSynchronous, name: $0) }
+    contexts[0].invoke { [log] in
+      contexts[1].invoke {
+        contexts[0].invoke { log(Context.current?.name ?? "none") }
+        log(Context.current?.name ?? "none")
+      }
+    }
+    #expect(await log.end() == ["a", "b"])
+  }
+
   @Test func nestedWorkOfAnAsynchronousContextRunsAfterwards() async {
     let context = coordinator.context(.serialAsynchronous)
     context.invoke { [log] in
