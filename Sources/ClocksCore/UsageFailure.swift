@@ -29,7 +29,13 @@ package enum UsageFailure {
     Terminal.writeLine(line)
   }
 
-  private static let failAtExit: Void = { _ = atexit { _exit(EXIT_FAILURE) } }()
+  // `_exit` does not write what the streams of the C library still hold, such as the test library's own output.
+  private static let failAtExit: Void = {
+    _ = atexit {
+      fflush(nil)
+      _exit(EXIT_FAILURE)
+    }
+  }()
 
   private static var isTestProcess: Bool {
     CommandLine.arguments.contains {
