@@ -12,6 +12,9 @@ struct ImageStore: Sendable {
   private let folder: URL
 
   /// Opens the store in `folder`, and removes the drafts that earlier processes left.
+  ///
+  /// It also removes the drafts of other running processes that use the folder, whose saves then fail. So only one
+  /// process at a time may use a folder.
   init(folder: URL) throws {
     self.folder = folder
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
