@@ -27,9 +27,9 @@ import ClocksSupport
 ///
 /// Every use of ``now``, ``minimumResolution`` and ``sleep(until:tolerance:)`` records a failure, which
 /// contains the clock's name and the use. `Clock.sleep(for:)` is two uses, because it reads `now` and then
-/// sleeps. No use traps. After the failure, the clock behaves like an ``ImmediateClock``, or like the clock
-/// that was passed to its initializer, so the test can continue. On that clock, a sleep of more than 146
-/// thousand million years is shortened to that.
+/// sleeps. After the failure, the clock behaves like an ``ImmediateClock``, so the test can continue. If
+/// another clock was passed to the initializer, it behaves like that one. No use traps: on such a clock, a
+/// sleep takes at most 146 thousand million years.
 ///
 /// The failure is recorded at the line at which the clock was **made**, because the `Clock` protocol does
 /// not pass the line of the call. If a test has several of these clocks, name them. Outside a test, the
@@ -122,7 +122,8 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
   /// - Parameters:
   ///   - deadline: The instant at which the sleep would have ended.
   ///   - tolerance: The tolerance for the underlying clock.
-  /// - Throws: `CancellationError`, after the failure, if the task is cancelled before the call.
+  /// - Throws: The error of the underlying clock, after the failure; by default, `CancellationError` if the
+  ///   task is cancelled before the call.
   public nonisolated(nonsending) func sleep(
     until deadline: Instant, tolerance: Duration? = nil
   ) async throws {

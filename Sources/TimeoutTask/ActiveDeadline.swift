@@ -60,14 +60,14 @@ class ActiveDeadline: @unchecked Sendable {
   /// compared, but never dereferenced.
   private var place: UnsafeRawPointer?
 
-  /// Whether the code has ended. From then on, another value may have the address `place`.
+  /// Whether the code has ended. From then on, the memory at `place` may hold another task-local value.
   private let hasEnded = Atomic(false)
 
   init(inside outer: ActiveDeadline?) {
     self.outer = outer
   }
 
-  /// Whether this deadline, or one around it, has passed and so cancelled its operation. O(d) for d deadlines.
+  /// Whether this deadline or one around it has passed, and so has cancelled the code. O(d) for d deadlines.
   var hasPassed: Bool { outer?.hasPassed ?? false }
 
   /// The innermost deadline that is certain to cancel the current task when it passes.

@@ -14,7 +14,7 @@ final class ClockDeadline<C: Clock>: OperationDeadline, @unchecked Sendable {
   /// When the deadline passes; `nil` if it never does. Guarded by the lock of `state`.
   private var guardedInstant: C.Instant?
 
-  /// When the deadline was set to an instant that had passed. Guarded by the lock of `state`.
+  /// The time at which the deadline was set, if its instant had passed by then. Guarded by the lock of `state`.
   private var guardedLateStart: C.Instant?
 
   init(

@@ -43,7 +43,7 @@ extension DurationProtocol {
     return "\(duration < .zero ? "-" : "")\(seconds).\(fraction) seconds"
   }
 
-  /// The nearest tolerance from zero to `forEver`. The system's clocks trap on other tolerances.
+  /// The duration, limited to the range from zero to `forEver`. The system's clocks trap at tolerances outside it.
   var asTolerance: Self {
     guard let duration = self as? Duration else { return self }
     return min(max(duration, .zero), .forEver) as? Self ?? self

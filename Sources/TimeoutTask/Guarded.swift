@@ -15,7 +15,7 @@
 /// The mutex is a pthread mutex where there are POSIX threads: ThreadSanitizer on Linux does not understand
 /// `Synchronization.Mutex`, and would report races in every test suite that uses this module.
 ///
-/// `Clocks` has a lock of its own. This module is for production, so it does not import `Clocks`.
+/// `ClocksSupport` has a lock, too. This module does not use it, because it depends on no other module of the package.
 struct Guarded<Value>: ~Copyable, @unchecked Sendable {
   private struct Cell: ~Copyable {
     #if canImport(CRT) || canImport(WASILibc)

@@ -7,8 +7,8 @@ enum Interruption: Sendable {
 
 /// The state of an operation that a deadline may cancel.
 ///
-/// This value only decides. Its owner guards it by a lock, and carries the decisions out after it
-/// has released the lock.
+/// The functions only change the state, and return what to do. The owner calls them under a lock,
+/// and does it after the lock is released.
 ///
 /// The deadline cancels the operation's task from another thread, so the task has to exist until the call of `cancel()`
 /// returns. Thread A decides to cancel the task and releases the lock. Thread B comes to the end of the operation: the

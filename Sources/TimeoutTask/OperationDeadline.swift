@@ -131,8 +131,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   /// Runs an operation under this deadline, stores its result at `place`, or returns its error.
   ///
-  /// The result is stored in separate memory so that no type here depends on `Return`. The runtime
-  /// would have to look up such types.
+  /// The result is stored in separate memory so that no type here depends on `Return`. A type that
+  /// depends on `Return` is looked up at run time, which is slow.
   private func run<Return: ~Copyable, Failure: Error>(
     isolation: isolated (any Actor)? = #isolation,
     into place: UnsafeMutablePointer<Return>,

@@ -28,8 +28,10 @@ struct Decision {
   let work: Task<Void, Never>?
 }
 
-/// The state of a `TimeoutTask`. This value only decides: its owner guards it by a lock, and
-/// carries the decisions out.
+/// The state of a `TimeoutTask`.
+///
+/// The functions only change the state, and return what to do. The owner calls them under a lock,
+/// and does it after the lock is released.
 struct OutcomeState {
   private enum Phase {
     case undecided(Running)

@@ -10,13 +10,13 @@ import Synchronization
   import Android
 #endif
 
-/// The timers of all deadlines on the `ContinuousClock`: one heap, and one sleep until the earliest.
+/// The timers of all fixed deadlines on the `ContinuousClock`: one heap, and one sleep until the earliest.
 ///
 /// The timers need no thread. A task sleeps on the clock, so the timers follow the clock when the
 /// machine is suspended or the clock is late. When a sleep ends, its deadline has passed, even if
-/// the clock's reading is earlier. If all timeouts are equally long, deadlines are added in order,
-/// and one sleep serves very many of them. An earlier deadline needs a new sleep, and the old sleep
-/// is cancelled.
+/// the clock's reading is earlier. A new deadline that is earlier than all others needs a new sleep,
+/// and the old sleep is cancelled. If all timeouts are equally long, no new deadline is earlier than
+/// the others, so sleeps are rarely replaced.
 ///
 /// Each alarm rings in a task of its own, because it runs cancellation handlers of user code, and a
 /// slow handler must not delay other alarms.
@@ -25,7 +25,7 @@ import Synchronization
 final class SharedTimers: @unchecked Sendable {
   /// A sleep until a deadline, in the units of `RealTime`.
   struct Sleep: Equatable, Sendable {
-    /// Later sleeps have higher numbers. When a sleep ends after a later one has begun, no alarm rings.
+    /// Later sleeps have higher numbers. A sleep that a later one has replaced rings no alarm when it ends.
     let number: UInt64
     let deadline: Int64
     let slack: Int64

@@ -123,8 +123,8 @@ extension TimeoutError: CustomStringConvertible {
   }
 }
 
-/// The module's error under a second name.
+/// The name by which the class `TimeoutTask` refers to the module's error.
 ///
-/// Inside the class `TimeoutTask` the name `TimeoutError` means the class's alias. `TimeoutTask.TimeoutError`
-/// means the alias, too, because the module and the class have the same name.
+/// The class has an alias `TimeoutError`. In the class, that name means the alias, and so does
+/// `TimeoutTask.TimeoutError`, because the module and the class have the same name.
 public typealias _TimeoutError = TimeoutError

@@ -92,8 +92,8 @@ extension TimeoutTask: Alarm {
       Task<Void, Never>(name: name, priority: priority.map { TaskPriority(rawValue: $0) }) {
         _ = isolation
         if beginsCancelled { withUnsafeCurrentTask { $0?.cancel() } }
-        // The result is stored in separate memory so that no type here depends on `Success`. The
-        // runtime would have to look up such types.
+        // The result is stored in separate memory so that no type here depends on `Success`. A type
+        // that depends on `Success` is looked up at run time, which is slow.
         nonisolated(unsafe) let place = UnsafeMutablePointer<Success>.allocate(capacity: 1)
         var failure: (any Error)?
         await ActiveDeadline.governing(deadline) {

@@ -42,9 +42,9 @@
 ///
 /// ## Cost
 ///
-/// On the `ContinuousClock`: one task and a few small allocations. All deadlines on that clock
-/// share one heap and one sleep. On another clock, and where a library such as a test clock has
-/// replaced the runtime's sleeps: two tasks, and one sleep on the clock.
+/// On the `ContinuousClock`: one task and a few small allocations. All fixed deadlines on that
+/// clock share one heap and one sleep. On another clock, and where a library such as a test clock
+/// has replaced the runtime's sleeps: two tasks, and one sleep on the clock.
 ///
 /// The idea comes from the class of the same name in Kodeco's “Modern Concurrency: Beyond the
 /// Basics”, which is written for teaching.
@@ -57,8 +57,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   /// The name of the work.
   let name: String?
 
-  /// The time that the error of a shared timer names, in attoseconds. Written before this task is
-  /// added to the shared timers.
+  /// The timeout in attoseconds, for the error when a shared timer rings. Written before that timer
+  /// is added.
   nonisolated(unsafe) var allowed: Int128 = 0
 
   let onLateResult: (@Sendable (Result<Success, any Error>) -> Void)?

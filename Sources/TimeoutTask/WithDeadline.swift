@@ -45,8 +45,8 @@
 /// or its tolerance is so large that the inner one may have to pass first.
 ///
 /// Two clocks are the same if they have one type, and are `Identifiable` with equal ids. Two
-/// `ContinuousClock`s are the same, and so are two `SuspendingClock`s. Of deadlines on different
-/// clocks, the first that passes cancels the operation.
+/// `ContinuousClock`s are the same, and so are two `SuspendingClock`s. Deadlines on different clocks
+/// are all set, and the one that passes first cancels the operation.
 ///
 /// ## SE-0526
 ///

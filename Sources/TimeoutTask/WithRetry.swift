@@ -25,12 +25,15 @@
 ///
 /// ## Cancellation
 ///
-/// A pause ends immediately when the current task is cancelled. The call then throws `CancellationError`. If
-/// the operation's error type does not allow that error, the call throws the error of the last attempt. The
-/// call also throws the error of the last attempt if a deadline around the call ends the pause. The
-/// ``TimeoutError`` of that deadline then contains the reason for the pause; a ``TimeoutTask`` passes it to
-/// its `onLateResult`. If an attempt fails after the cancellation, there is no further attempt, and its
-/// error is thrown.
+/// A pause ends immediately when the current task is cancelled. The call then throws
+///
+/// - the error of the last attempt, if a deadline around the call has cancelled the task. The
+///   ``TimeoutError`` of that deadline contains the error, and a ``TimeoutTask`` passes the error to its
+///   `onLateResult`;
+/// - the error of the last attempt, if the operation's error type does not allow `CancellationError`;
+/// - `CancellationError` otherwise.
+///
+/// If an attempt fails after the cancellation, there is no further attempt, and its error is thrown.
 ///
 /// ## Errors
 ///
