@@ -29,6 +29,12 @@ extension Clock {
   }
 }
 
+extension InstantProtocol {
+  /// Returns the instant at which a timeout from this instant on passes. A timeout of zero or less has passed.
+  @inline(__always)
+  func after(_ timeout: Duration) -> Self { timeout > .zero ? advanced(by: timeout) : self }
+}
+
 extension DurationProtocol {
   /// The length with all of its digits, for example `3.0 seconds`.
   ///

@@ -38,8 +38,7 @@ public struct MovableDeadline<C: Clock>: Sendable {
   @discardableResult
   public func expire(after timeout: C.Duration) -> Bool {
     if timeout.isForEver { return neverExpire() }
-    let now = deadline.clock.now
-    return deadline.move(to: timeout > .zero ? now.advanced(by: timeout) : now)
+    return deadline.move(to: deadline.clock.now.after(timeout))
   }
 
   /// Removes the instant: the deadline never passes, unless it is moved again.
@@ -119,9 +118,9 @@ public nonisolated(nonsending) func withMovableTimeout<C: Clock, Return: ~Copyab
   operation: nonisolated(nonsending) (MovableDeadline<C>) async throws -> Return
 ) async throws -> Return {
   let start = clock.now
-  let end = timeout.isForEver ? nil : timeout > .zero ? start.advanced(by: timeout) : start
   return try await runMovable(
-    until: end, from: start, tolerance: tolerance, clock: clock, name: name, operation)
+    until: timeout.isForEver ? nil : start.after(timeout), from: start, tolerance: tolerance,
+    clock: clock, name: name, operation)
 }
 
 /// Runs an operation and cancels it if it has not ended by a movable deadline of the

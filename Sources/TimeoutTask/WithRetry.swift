@@ -66,7 +66,7 @@ public nonisolated(nonsending) func withRetry<
   if shouldRetry: (Failure) -> Bool = { _ in true },
   operation: nonisolated(nonsending) () async throws(Failure) -> Return
 ) async throws(Failure) -> Return where C.Duration == Duration {
-  let end = budget.flatMap { $0.isForEver ? nil : clock.now.advanced(by: max($0, .zero)) }
+  let end = budget.flatMap { $0.isForEver ? nil : clock.now.after($0) }
   var failures = 0
   while true {
     do throws(Failure) {
