@@ -118,12 +118,8 @@ class ActiveDeadline: @unchecked Sendable {
   /// Returns the earliest deadline on a clock: this one or one around it. O(d) for d nested
   /// deadlines.
   func nearest<C: Clock>(on clock: C) -> C.Instant? {
-    var nearest: C.Instant?
-    forEach(on: clock) { deadline in
-      guard let instant = deadline.instant else { return }
-      nearest = nearest.map { min($0, instant) } ?? instant
-    }
-    return nearest
+    sequence(first: self, next: { $0.outer })
+      .compactMap { $0.onClock?.reading(on: clock)?.instant }.min()
   }
 
   /// Returns whether this deadline, or an outer one, is certain to pass before a new, inner one.
@@ -133,24 +129,14 @@ class ActiveDeadline: @unchecked Sendable {
   ///
   /// O(d) for d nested deadlines.
   func covers<C: Clock>(_ instant: C.Instant, tolerance: C.Duration?, on clock: C) -> Bool {
-    var isCovered = false
-    forEach(on: clock) { deadline in
-      guard !deadline.isMovable, let earlier = deadline.instant, earlier <= instant else { return }
+    sequence(first: self, next: { $0.outer }).contains { outer in
+      guard let deadline = outer.onClock?.reading(on: clock), !deadline.isMovable,
+        let earlier = deadline.instant, earlier <= instant
+      else { return false }
       // Each of the two deadlines may be late by its tolerance. The sum of an instant and a
       // tolerance could overflow, so durations are compared.
       let lateness = deadline.tolerance ?? .zero
-      if lateness <= tolerance ?? .zero || lateness <= earlier.duration(to: instant) {
-        isCovered = true
-      }
-    }
-    return isCovered
-  }
-
-  private func forEach<C: Clock>(on clock: C, _ body: (DeadlineOnClock<C>) -> Void) {
-    var next: ActiveDeadline? = self
-    while let deadline = next {
-      if let same = deadline.onClock?.reading(on: clock) { body(same) }
-      next = deadline.outer
+      return lateness <= tolerance ?? .zero || lateness <= earlier.duration(to: instant)
     }
   }
 }
