@@ -28,17 +28,6 @@ final class ClockDeadline<C: Clock>: OperationDeadline, @unchecked Sendable {
     super.init(name: name, inside: outer)
   }
 
-  /// Returns a fixed deadline, or `nil` if a deadline around the current task passes first.
-  static func unlessCovered(
-    at instant: C.Instant, allowed: C.Duration, tolerance: C.Duration?, on clock: C, name: String?
-  ) -> ClockDeadline? {
-    let outer = ActiveDeadline.current
-    if let outer, outer.covers(instant, tolerance: tolerance, on: clock) { return nil }
-    return ClockDeadline(
-      at: instant, .fixed(allowed: allowed), tolerance: tolerance, on: clock, name: name,
-      inside: outer)
-  }
-
   var instant: C.Instant? { state.withLock { _ in guardedInstant } }
 
   override var onClock: (any AnyDeadlineOnClock)? {

@@ -27,14 +27,9 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
   static func after<C: Clock>(
     _ timeout: C.Duration, tolerance: C.Duration?, on clock: C, name: String?
   ) -> OperationDeadline? {
-    if let limit = RealTimeLimit.from(timeout: timeout, tolerance: tolerance, clock: clock) {
-      return RealTimeDeadline.unlessCovered(limit, name: name)
-    }
     if timeout.isForEver { return nil }
-    let now = clock.now
-    return ClockDeadline.unlessCovered(
-      at: timeout > .zero ? now.advanced(by: timeout) : now, allowed: timeout,
-      tolerance: tolerance, on: clock, name: name)
+    return make(
+      at: clock.now.after(timeout), allowed: timeout, tolerance: tolerance, on: clock, name: name)
   }
 
   /// Returns a deadline at an instant, or `nil` if it never passes or an outer deadline passes
@@ -44,13 +39,23 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     _ instant: C.Instant, tolerance: C.Duration?, on clock: C, name: String?
   ) -> OperationDeadline? {
     let instant = clock.withinReach(instant)
-    if let limit = RealTimeLimit.from(instant: instant, tolerance: tolerance, clock: clock) {
-      return RealTimeDeadline.unlessCovered(limit, name: name)
-    }
     let allowed = clock.now.duration(to: instant)
     if allowed.isForEver { return nil }
-    return ClockDeadline.unlessCovered(
-      at: instant, allowed: allowed, tolerance: tolerance, on: clock, name: name)
+    return make(at: instant, allowed: allowed, tolerance: tolerance, on: clock, name: name)
+  }
+
+  /// Returns a deadline, or `nil` if a deadline around the current task is certain to pass first.
+  private static func make<C: Clock>(
+    at instant: C.Instant, allowed: C.Duration, tolerance: C.Duration?, on clock: C, name: String?
+  ) -> OperationDeadline? {
+    let outer = ActiveDeadline.current
+    if let outer, outer.covers(instant, tolerance: tolerance, on: clock) { return nil }
+    if let limit = RealTimeLimit.from(instant, allowed: allowed, tolerance: tolerance, on: clock) {
+      return RealTimeDeadline(limit, name: name, inside: outer)
+    }
+    return ClockDeadline(
+      at: instant, .fixed(allowed: allowed), tolerance: tolerance, on: clock, name: name,
+      inside: outer)
   }
 
   // MARK: - For subclasses
@@ -265,13 +270,6 @@ final class RealTimeDeadline: OperationDeadline, Alarm, @unchecked Sendable {
   init(_ limit: RealTimeLimit, name: String?, inside outer: ActiveDeadline?) {
     self.limit = limit
     super.init(name: name, inside: outer)
-  }
-
-  @inline(__always)
-  static func unlessCovered(_ limit: RealTimeLimit, name: String?) -> RealTimeDeadline? {
-    let outer = ActiveDeadline.current
-    if let outer, limit.isCovered(by: outer) { return nil }
-    return RealTimeDeadline(limit, name: name, inside: outer)
   }
 
   override var onClock: (any AnyDeadlineOnClock)? { limit.onClock }

@@ -141,57 +141,23 @@ struct RealTimeLimit: Sendable {
   let allowed: Int128
   let tolerance: Int128?
 
-  /// Returns a limit that ends `timeout` from now.
-  ///
-  /// Returns `nil` for other clocks, for virtual time, and for limits that are never reached.
+  /// Returns the limit that ends at an instant, or `nil` for other clocks and for virtual time.
   @_specialize(where C == ContinuousClock)
   static func from<C: Clock>(
-    timeout: C.Duration, tolerance: C.Duration?, clock: C
-  ) -> RealTimeLimit? {
-    guard C.self == ContinuousClock.self, RealTime.isCertain, let timeout = timeout as? Duration
-    else { return nil }
-    return from(timeout, tolerance: (tolerance as? Duration)?.attoseconds)
-  }
-
-  /// Returns a limit that ends `timeout` from now, or `nil` if it is never reached. Requires
-  /// `RealTime.isCertain`.
-  @inline(__always)
-  static func from(_ timeout: Duration, tolerance: Int128?) -> RealTimeLimit? {
-    let allowed = timeout.attoseconds
-    if allowed >= Duration.forEver.attoseconds { return nil }
-    return RealTimeLimit(
-      deadline: RealTime.reading(of: .now) + max(0, allowed), allowed: allowed,
-      tolerance: tolerance)
-  }
-
-  /// Returns a limit that ends at an instant, or `nil` in the cases of
-  /// `from(timeout:tolerance:clock:)`.
-  @_specialize(where C == ContinuousClock)
-  static func from<C: Clock>(
-    instant: C.Instant, tolerance: C.Duration?, clock: C
+    _ instant: C.Instant, allowed: C.Duration, tolerance: C.Duration?, on clock: C
   ) -> RealTimeLimit? {
     guard C.self == ContinuousClock.self, RealTime.isCertain,
-      let instant = instant as? ContinuousClock.Instant
+      let instant = instant as? ContinuousClock.Instant, let allowed = allowed as? Duration
     else { return nil }
-    let deadline = RealTime.reading(of: instant)
-    let allowed = deadline - RealTime.reading(of: .now)
-    if allowed >= Duration.forEver.attoseconds { return nil }
     return RealTimeLimit(
-      deadline: deadline, allowed: allowed, tolerance: (tolerance as? Duration)?.attoseconds)
+      deadline: RealTime.reading(of: instant), allowed: allowed.attoseconds,
+      tolerance: (tolerance as? Duration)?.attoseconds)
   }
 
   var onClock: DeadlineOnClock<ContinuousClock> {
     DeadlineOnClock(
       clock: ContinuousClock(), instant: RealTime.instant(deadline),
       tolerance: tolerance.map { Duration(attoseconds: $0) })
-  }
-
-  /// Returns whether an outer deadline is certain to pass first, so that this limit needs no timer.
-  @inline(never)
-  func isCovered(by outer: ActiveDeadline) -> Bool {
-    outer.covers(
-      RealTime.instant(deadline), tolerance: tolerance.map { Duration(attoseconds: $0) },
-      on: ContinuousClock())
   }
 }
 

@@ -3,25 +3,24 @@ extension TimeoutTask: Alarm {
   ///
   /// An outcome may win before the timer and the work are stored in `outcome`. Then `startWork`
   /// cancels both. No task can wait for the outcome yet, because the initializer has not returned.
+  ///
+  /// Inlined, so that the compiler knows the clock of `init(seconds:)` in it.
+  @inline(__always)
   func start<C: Clock>(
     _ timeout: C.Duration, tolerance: C.Duration?, clock: C, priority: TaskPriority?,
     operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
-    if let limit = RealTimeLimit.from(timeout: timeout, tolerance: tolerance, clock: clock),
-      limit.allowed > 0
-    {
-      start(limit, priority: priority, operation: operation)
-    } else {
-      startOnAnyClock(
-        timeout, tolerance: tolerance, clock: clock, priority: priority, operation: operation)
+    if timeout.isForEver {
+      return startWork(with: nil, priority: priority, under: nil, operation: operation)
     }
-  }
-
-  /// Starts the work in real time on the `ContinuousClock`, with a shared timer.
-  func start(
-    _ limit: RealTimeLimit, priority: TaskPriority?,
-    operation: sending @escaping @isolated(any) () async throws -> Success
-  ) {
+    let instant = clock.now.after(timeout)
+    guard timeout > .zero,
+      let limit = RealTimeLimit.from(instant, allowed: timeout, tolerance: tolerance, on: clock)
+    else {
+      return startOnAnyClock(
+        until: instant, allowed: timeout, tolerance: tolerance, clock: clock, priority: priority,
+        operation: operation)
+    }
     allowed = limit.allowed
     let ticket = SharedTimers.shared.add(limit, self)
     startWork(
@@ -31,15 +30,10 @@ extension TimeoutTask: Alarm {
 
   // This function is not inlined, so that callers on the `ContinuousClock` do not look up types that depend on `C`.
   @inline(never)
-  func startOnAnyClock<C: Clock>(
-    _ timeout: C.Duration, tolerance: C.Duration?, clock: C, priority: TaskPriority?,
-    operation: sending @escaping @isolated(any) () async throws -> Success
+  private func startOnAnyClock<C: Clock>(
+    until instant: C.Instant, allowed timeout: C.Duration, tolerance: C.Duration?, clock: C,
+    priority: TaskPriority?, operation: sending @escaping @isolated(any) () async throws -> Success
   ) {
-    if timeout.isForEver {
-      return startWork(with: nil, priority: priority, under: nil, operation: operation)
-    }
-    let now = clock.now
-    let instant = timeout > .zero ? now.advanced(by: timeout) : now
     var timer: Timer?
     if timeout > .zero {
       let task = startTimerTask(until: instant, tolerance: tolerance, on: clock, for: name) {

@@ -99,16 +99,9 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
     self.name = name
     outcome = SharedOutcome(endsWithLastWaiter: endsWithLastWaiter)
     self.onLateResult = onLateResult
-    let timeout = Duration(timeoutInSeconds: seconds)
-    if timeout > .zero, RealTime.isCertain,
-      let limit = RealTimeLimit.from(timeout, tolerance: nil)
-    {
-      start(limit, priority: priority, operation: operation)
-    } else {
-      startOnAnyClock(
-        timeout, tolerance: nil, clock: ContinuousClock(), priority: priority,
-        operation: operation)
-    }
+    start(
+      Duration(timeoutInSeconds: seconds), tolerance: nil, clock: ContinuousClock(),
+      priority: priority, operation: operation)
   }
 
   /// Starts work that fails unless it ends within a duration on a clock.

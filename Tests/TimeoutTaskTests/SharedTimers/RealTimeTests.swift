@@ -222,7 +222,9 @@ import Testing
   @Test(arguments: [false, true])
   func aCallerThatWasCancelledBeforeTheDeadlineGetsNoTimeout(_ isCancelled: Bool) async throws {
     let held = Held()
-    let limit = try #require(RealTimeLimit.from(.seconds(3600), tolerance: nil))
+    let allowed = Duration.seconds(3600).attoseconds
+    let limit = RealTimeLimit(
+      deadline: RealTime.reading(of: .now) + allowed, allowed: allowed, tolerance: nil)
     let deadline = RealTimeDeadline(limit, name: nil, inside: nil)
     let task = Task {
       if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
