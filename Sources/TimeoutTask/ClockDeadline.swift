@@ -56,8 +56,6 @@ final class ClockDeadline<C: Clock>: OperationDeadline, @unchecked Sendable {
     if let instant { startTimer(0, until: instant) }
   }
 
-  override func stopTimer() { cancelTimerTask() }
-
   /// Replaces the instant and the timer. Returns `false` if the deadline has passed already, or the
   /// operation has ended.
   ///

@@ -60,14 +60,15 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
 
   // MARK: - For subclasses
 
-  /// Whether the timer is a task, which has to be cancelled when the caller is cancelled.
+  /// Whether the timer is a task, which has to stop when the caller is cancelled.
   var hasTimerTask: Bool { false }
 
   /// Starts the timer. Called once, before the operation can run.
   func startTimer() {}
 
-  /// Stops the timer. Called once, when the operation has ended.
-  func stopTimer() {}
+  /// Stops the timer. Called when the operation has ended, and if the timer is a task, also when the
+  /// caller is cancelled.
+  func stopTimer() { state.withLock { $0.timer }?.cancel() }
 
   /// Returns the error for an operation that threw after the deadline had cancelled it.
   func timeoutError(underlying error: any Error) -> TimeoutError {
@@ -98,10 +99,6 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     case .clockFailed(let clockError): clockError
     case .deadlinePassed: timeoutError(underlying: error)
     }
-  }
-
-  final func cancelTimerTask() {
-    state.withLock { $0.timer }?.cancel()
   }
 
   // MARK: - The operation
@@ -218,7 +215,7 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
         state.withLock { $0.timer }?.escalatePriority(to: priority)
       }
     } onCancel: {
-      cancelTimerTask()
+      stopTimer()
     }
   }
 
