@@ -212,8 +212,6 @@ struct WaiterQueue<Waiter> {
   private var others: [Ticket: Waiter] = [:]
   private var nextNumber: UInt64 = 0
 
-  var count: Int { others.count + (only == nil ? 0 : 1) }
-
   var isEmpty: Bool { only == nil && others.isEmpty }
 
   /// All waiters in the order of their tickets. O(n log n).

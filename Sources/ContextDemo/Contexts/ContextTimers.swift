@@ -22,13 +22,6 @@ extension Context {
     singleTimer(interval: interval) { handler(parameter) }
   }
 
-  /// Starts a periodic timer that passes `parameter` to the handler.
-  func periodicTimer<Parameter: Sendable>(
-    parameter: Parameter, interval: Duration, handler: @escaping @Sendable (Parameter) -> Void
-  ) -> Lifetime {
-    periodicTimer(interval: interval) { handler(parameter) }
-  }
-
   private func timer(
     interval: Duration, repeats: Bool, handler: @escaping @Sendable () -> Void
   ) -> Lifetime {
