@@ -34,7 +34,12 @@ public actor WeatherService {
   /// five seconds.
   public func report(for city: String) async throws -> Report {
     if let (report, expiry) = cached[city], clock.now < expiry { return report }
-    let report = try await fetch(for: city, pauses: [1, 2, 4])
+    let backoff = Backoff.exponential(from: .seconds(1), upTo: .seconds(4), jitter: .none)
+    let report = try await withRetry(attempts: 4, backoff: backoff, clock: clock) {
+      try await withTimeout(.seconds(5), clock: clock, name: "fetch a report") {
+        try await station.report(for: city)
+      }
+    }
     cached[city] = (report, clock.now + .seconds(60))
     return report
   }
@@ -46,25 +51,6 @@ public actor WeatherService {
         cached[city] = nil
         _ = try? await report(for: city)
       }
-    }
-  }
-
-  private func fetch(for city: String, pauses: [Int]) async throws -> Report {
-    for pause in pauses {
-      do {
-        return try await fetchOnce(for: city)
-      } catch is CancellationError {
-        throw CancellationError()
-      } catch {
-        try await clock.sleep(for: .seconds(pause))
-      }
-    }
-    return try await fetchOnce(for: city)
-  }
-
-  private func fetchOnce(for city: String) async throws -> Report {
-    try await withTimeout(.seconds(5), clock: clock, name: "fetch a report") { [station] in
-      try await station.report(for: city)
     }
   }
 }
