@@ -28,7 +28,17 @@
     }
 
     var virtualNow: Duration { .zero }
-    var pendingCount: Int { 0 }
+    /// The sleeps that are pending, besides the timed callbacks.
+    let sleeps = Atomic(0)
+    private let callbacks = Atomic(0)
+    var pendingCount: Int {
+      sleeps.load(ordering: .relaxed) + callbacks.load(ordering: .relaxed)
+    }
+    override func enqueue(_ callback: TimedCallback, after delay: Duration) -> Bool {
+      callbacks.add(1, ordering: .relaxed)
+      return true
+    }
+    override func remove(_ callback: TimedCallback) { callbacks.subtract(1, ordering: .relaxed) }
     var pausedWaits: PausedWaits { .all }
     func isOnMain(_ number: Int) -> Bool { false }
     func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?) {
@@ -36,7 +46,9 @@
     }
     func resume(_ job: PausedJob) { jobBegins() }
     func jobBegins() { jobs.add(1, ordering: .relaxed) }
-    func beginHold(isUnlimited: Bool) {}
+    /// How often something has begun to keep time from jumping.
+    let holds = Atomic(0)
+    func beginHold(isUnlimited: Bool) { holds.add(1, ordering: .relaxed) }
     func endHold(isUnlimited: Bool) {}
     override func externallyStartedJobEnded(on executor: ExecutorKind?) -> ReadyJob? {
       jobs.subtract(1, ordering: .relaxed)
@@ -110,6 +122,25 @@
         }
       }
       #expect(queues.map { owner.stops(of: $0) } == [0, 0])
+    }
+
+    /// A thread of each test runs a run loop. The one that began last keeps time from jumping only if nothing but the
+    /// timeouts of its own test is pending.
+    @Test(arguments: [true, false]) func timeoutsOfAnotherTestDoNotCount(isAnother: Bool) {
+      let later = isAnother ? CountingOwner(isVirtual: true) : owner
+      // Otherwise a run loop has nothing to wait for.
+      OutsideWork.continues()
+      defer { OutsideWork.ends() }
+      for owner in [owner, later] { owner.jobBegins() }
+      let outer = ThreadWaits(owner, .thread)
+      _ = outer.runInnerLoop(60) { _ in
+        #expect(owner.holds.load(ordering: .relaxed) == 1)
+        if isAnother { later.sleeps.add(1, ordering: .relaxed) }
+        _ = ThreadWaits(later, .thread).runInnerLoop(60) { _ in MainRunLoop.stopped }
+        return MainRunLoop.stopped
+      }
+      #expect(later.holds.load(ordering: .relaxed) == (isAnother ? 0 : 2))
+      for owner in [owner, later] { #expect(ThreadWaits.timeouts(of: owner) == 0) }
     }
   }
 #endif

@@ -42,7 +42,7 @@ enum MainRunLoop {
 
   /// Whether the main run loop has a timer, and the owners have none.
   static var hasRealTimer: Bool {
-    guard let main, let timer, RunLoopTimers.count == 0 else { return false }
+    guard let main, let timer, RunLoopTimers.isEmpty else { return false }
     return timer(main(), mode) > 0
   }
 

@@ -83,8 +83,12 @@ import Synchronization
     nonisolated(unsafe) private static var timers: [CInt: Timer] = [:]
     /// The instants for which timers of the main run loop are set in real time.
     nonisolated(unsafe) private static var realTimers: [CInt: UInt64] = [:]
-    /// The number of timers whose callbacks are pending.
-    static var count: Int { lock.withLock { timers.count } }
+    /// Whether no timer of any owner has a pending callback.
+    static var isEmpty: Bool { lock.withLock { timers.isEmpty } }
+    /// The number of an owner's timers whose callbacks are pending.
+    static func count(of owner: any PausableOwner) -> Int {
+      lock.withLock { timers.values.count { $0.owner === owner } }
+    }
     /// How many timers have been due.
     static let fired = Atomic(0)
     /// Whether a timer was due while no thread of its owner was in a run loop.
@@ -247,7 +251,8 @@ import Synchronization
 #else
   /// The timers of run loops, which fire in real time.
   enum RunLoopTimers {
-    static var count: Int { 0 }
+    static var isEmpty: Bool { true }
+    static func count(of owner: any PausableOwner) -> Int { 0 }
     static let fired = Atomic(0)
 
     static func adopt(for owner: any PausableOwner) {}

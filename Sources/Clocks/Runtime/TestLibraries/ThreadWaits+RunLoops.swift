@@ -22,8 +22,7 @@ extension ThreadWaits {
     let isEndless = deadline - now > .seconds(86_400 * 29)
     // While nothing else is pending, the wait may be for real work, and time must not jump to the timeout.
     let isQuiet =
-      owner.pendingCount
-      <= Self.timeouts.load(ordering: .relaxed) + RunLoopTimers.count
+      owner.pendingCount <= Self.timeouts(of: owner) + RunLoopTimers.count(of: owner)
     let timers = RunLoopTimers.fired.load(ordering: .relaxed)
     if quietSlices == 0 || timers != firedTimers { quietSince = RealTime(in: .zero) }
     firedTimers = timers
@@ -39,7 +38,7 @@ extension ThreadWaits {
       if self.depth.load(ordering: .relaxed) == depth { wakeUp() }
     }
     if !isEndless {
-      Self.timeouts.add(1, ordering: .relaxed)
+      noteTimeout(1)
       _ = owner.enqueue(timeout, after: deadline - now)
     }
     let real = seconds <= 0 ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
@@ -61,7 +60,7 @@ extension ThreadWaits {
     }
     if !isEndless {
       owner.remove(timeout)
-      Self.timeouts.subtract(1, ordering: .relaxed)
+      noteTimeout(-1)
     }
     // A timer that has become due must not fire in the next pause.
     let isDue = RunLoopTimers.isAnyDue(dueInstant)

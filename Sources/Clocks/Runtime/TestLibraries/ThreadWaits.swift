@@ -107,8 +107,8 @@ final class ThreadWaits: @unchecked Sendable {
   static let lock = Lock(.leaf)
   /// The threads that may be woken, an inner wait of a thread after the outer one.
   nonisolated(unsafe) static var all: [ThreadWaits] = []
-  /// The number of waits whose timeouts are pending.
-  static let timeouts = Atomic(0)
+  /// The number of the thread's waits whose timeouts are pending, one within another. Guarded by `lock`.
+  private var timeouts = 0
   /// How often `begin` was called without `end`.
   private(set) var uses = 0
   var isInUse: Bool { uses > 0 }
@@ -138,6 +138,14 @@ final class ThreadWaits: @unchecked Sendable {
     Self.lock.withLock { Self.all.removeAll { $0 === self } }
     if countsAsBlock { jobBecomesBlock() }
   }
+
+  /// The number of an owner's waits whose timeouts are pending.
+  static func timeouts(of owner: any PausableOwner) -> Int {
+    lock.withLock { all.reduce(0) { $1.owner === owner ? $0 + $1.timeouts : $0 } }
+  }
+
+  /// Notes that a timeout is about to be enqueued (`change` is 1), or was removed (-1). Requires `begin` without `end`.
+  func noteTimeout(_ change: Int) { Self.lock.withLock { timeouts += change } }
 
   // MARK: - Pauses
 
