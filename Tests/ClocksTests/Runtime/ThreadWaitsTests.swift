@@ -142,5 +142,19 @@
       #expect(later.holds.load(ordering: .relaxed) == (isAnother ? 0 : 2))
       for owner in [owner, later] { #expect(ThreadWaits.timeouts(of: owner) == 0) }
     }
+
+    /// A timer is due while no thread of its test is in a run loop.
+    @Test func aTestTakesOnlyItsOwnTimers() {
+      let other = CountingOwner(isVirtual: true)
+      let due = Atomic<UInt64>(0)
+      RunLoopTimers.noteDue(-1, of: owner, isOverdue: true)
+      #expect(!RunLoopTimers.isAnyDue(due, of: other) && RunLoopTimers.isAnyDue(due, of: owner))
+      #expect([other, owner].map { RunLoopTimers.fired(of: $0) } == [0, 1])
+      #expect(
+        [other, owner, owner].map { RunLoopTimers.takeOverdue(of: $0) } == [false, true, false])
+      RunLoopTimers.noteDue(-1, of: owner, isOverdue: true)
+      RunLoopTimers.testIsOver(of: owner)
+      #expect(!RunLoopTimers.takeOverdue(of: owner))
+    }
   }
 #endif

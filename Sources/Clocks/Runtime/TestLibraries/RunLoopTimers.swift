@@ -77,7 +77,16 @@ import Synchronization
       let instant: UInt64
     }
 
-    /// Guards `timers` and `realTimers`. Rank `leaf`.
+    /// What is known of the timers of one owner that were due.
+    private struct Firings {
+      var count = 0
+      /// The timer that was due last.
+      var last: CInt = -1
+      /// Whether a timer was due while no thread of the owner was in a run loop.
+      var isOverdue = false
+    }
+
+    /// Guards the variables below. Rank `leaf`.
     private static let lock = Lock(.leaf)
     /// The timers whose callbacks are pending, by their file descriptors.
     nonisolated(unsafe) private static var timers: [CInt: Timer] = [:]
@@ -89,12 +98,18 @@ import Synchronization
     static func count(of owner: any PausableOwner) -> Int {
       lock.withLock { timers.values.count { $0.owner === owner } }
     }
-    /// How many timers have been due.
-    static let fired = Atomic(0)
-    /// Whether a timer was due while no thread of its owner was in a run loop.
-    private static let isOverdue = Atomic(false)
-    /// The timer that was due last.
-    private static let lastDue = Atomic<CInt>(-1)
+    /// The owners of which a timer was due. One test's thread must not take another test's timer.
+    nonisolated(unsafe) private static var firings: [ObjectIdentifier: Firings] = [:]
+    /// How many timers of an owner have been due.
+    static func fired(of owner: any PausableOwner) -> Int { firings(of: owner).count }
+    private static func firings(of owner: any PausableOwner) -> Firings {
+      lock.withLock { firings[ObjectIdentifier(owner)] ?? Firings() }
+    }
+
+    /// Forgets an owner, so that a later one with its address does not take over its timers.
+    static func testIsOver(of owner: TaskOwner) {
+      lock.withLock { _ = firings.removeValue(forKey: ObjectIdentifier(owner)) }
+    }
 
     private typealias Set =
       @convention(c) (
@@ -195,15 +210,26 @@ import Synchronization
     private static func isDue(_ timer: CInt, _ instant: UInt64) {
       guard let taken = take(timer, setTo: instant) else { return }
       beginning.add(1, ordering: .sequentiallyConsistent)
-      fired.add(1, ordering: .relaxed)
       let waiting = ThreadWaits.inRunLoops(of: taken.owner)
-      if waiting.isEmpty { isOverdue.store(true, ordering: .sequentiallyConsistent) }
+      noteDue(timer, of: taken.owner, isOverdue: waiting.isEmpty)
       // The threads count as running before a timer can fire, so that time does not move meanwhile.
       for waits in waiting { waits.timerIsDue(at: instant) }
       setReal(timer, 0)
-      lastDue.store(timer, ordering: .relaxed)
       for waits in waiting { waits.wakeUp() }
       beginning.subtract(1, ordering: .sequentiallyConsistent)
+    }
+
+    /// Notes that a timer is due.
+    ///
+    /// - Parameter isOverdue: Whether no thread of the owner is in a run loop.
+    static func noteDue(_ timer: CInt, of owner: any PausableOwner, isOverdue: Bool) {
+      lock.withLock {
+        var known = firings[ObjectIdentifier(owner)] ?? Firings()
+        known.count += 1
+        known.last = timer
+        if isOverdue { known.isOverdue = true }
+        firings[ObjectIdentifier(owner)] = known
+      }
     }
 
     /// How many calls of `isDue` are under way. They run no code of the test, so a thread may wait for them.
@@ -213,24 +239,30 @@ import Synchronization
       while beginning.load(ordering: .sequentiallyConsistent) > 0 { yieldThread() }
     }
 
-    /// Whether a timer is due that no thread has been told of. Called by a thread that is about to run its run loop.
-    static func takeOverdue() -> Bool {
+    /// Whether a timer of the owner is due that no thread has been told of. Called by a thread of the owner that is about
+    /// to run its run loop.
+    static func takeOverdue(of owner: any PausableOwner) -> Bool {
       awaitBeginning()
-      return isOverdue.exchange(false, ordering: .sequentiallyConsistent)
+      return lock.withLock {
+        let isOverdue = firings[ObjectIdentifier(owner)]?.isOverdue == true
+        if isOverdue { firings[ObjectIdentifier(owner)]?.isOverdue = false }
+        return isOverdue
+      }
     }
 
     /// Whether a timer of the current thread's run loop is due, and the kernel's timer is set to fire.
-    static func isAnyDue(_ dueInstant: borrowing Atomic<UInt64>) -> Bool {
+    static func isAnyDue(
+      _ dueInstant: borrowing Atomic<UInt64>, of owner: any PausableOwner
+    ) -> Bool {
       awaitBeginning()
-      return dueInstant.load(ordering: .sequentiallyConsistent) > 0
-        || isOverdue.load(ordering: .sequentiallyConsistent)
+      return dueInstant.load(ordering: .sequentiallyConsistent) > 0 || firings(of: owner).isOverdue
     }
 
     /// Runs the current thread's run loop until the timer that is due has fired. `run` handles one event.
     ///
     /// A timer of another thread's run loop stays ready, so the number of runs is limited.
-    static func fire(_ run: (Double) -> Int32) {
-      var timer = pollfd(fd: lastDue.load(ordering: .relaxed), events: Int16(POLLIN), revents: 0)
+    static func fire(for owner: any PausableOwner, _ run: (Double) -> Int32) {
+      var timer = pollfd(fd: firings(of: owner).last, events: Int16(POLLIN), revents: 0)
       for _ in 0..<mostEvents {
         _ = run(0)
         if poll(&timer, 1, 0) != 1 { return }
@@ -253,13 +285,16 @@ import Synchronization
   enum RunLoopTimers {
     static var isEmpty: Bool { true }
     static func count(of owner: any PausableOwner) -> Int { 0 }
-    static let fired = Atomic(0)
+    static func fired(of owner: any PausableOwner) -> Int { 0 }
+    static func testIsOver(of owner: TaskOwner) {}
 
     static func adopt(for owner: any PausableOwner) {}
     static func awaitBeginning() {}
-    static func takeOverdue() -> Bool { false }
-    static func isAnyDue(_ dueInstant: borrowing Atomic<UInt64>) -> Bool { false }
-    static func fire(_ run: (Double) -> Int32) { _ = run(0) }
+    static func takeOverdue(of owner: any PausableOwner) -> Bool { false }
+    static func isAnyDue(
+      _ dueInstant: borrowing Atomic<UInt64>, of owner: any PausableOwner
+    ) -> Bool { false }
+    static func fire(for owner: any PausableOwner, _ run: (Double) -> Int32) { _ = run(0) }
     static func delay(for owner: any PausableOwner) -> Duration? { nil }
   }
 #endif

@@ -7,10 +7,10 @@ extension ThreadWaits {
   private func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
     if isMain, owner.pausedWaits == .all { RunLoopTimers.adopt(for: owner) }
     var rounds = 0
-    while rounds < Self.mostRounds, RunLoopTimers.takeOverdue() || hasNewBlocks {
+    while rounds < Self.mostRounds, RunLoopTimers.takeOverdue(of: owner) || hasNewBlocks {
       rounds += 1
       passedBlocks = MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent)
-      RunLoopTimers.fire(run)
+      RunLoopTimers.fire(for: owner, run)
       if isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
     }
     let now = owner.virtualNow
@@ -23,7 +23,7 @@ extension ThreadWaits {
     // While nothing else is pending, the wait may be for real work, and time must not jump to the timeout.
     let isQuiet =
       owner.pendingCount <= Self.timeouts(of: owner) + RunLoopTimers.count(of: owner)
-    let timers = RunLoopTimers.fired.load(ordering: .relaxed)
+    let timers = RunLoopTimers.fired(of: owner)
     if quietSlices == 0 || timers != firedTimers { quietSince = RealTime(in: .zero) }
     firedTimers = timers
     let next = min(deadline - now, RunLoopTimers.delay(for: owner) ?? deadline - now)
@@ -46,7 +46,8 @@ extension ThreadWaits {
       if self.isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
       // No timer and no block may begin while the job is paused, so both are handled before the pause.
       let isAnyReady =
-        RunLoopTimers.isAnyDue(self.dueInstant) || rounds < Self.mostRounds && self.hasNewBlocks
+        RunLoopTimers.isAnyDue(self.dueInstant, of: self.owner)
+        || rounds < Self.mostRounds && self.hasNewBlocks
       return isAnyReady ? MainRunLoop.timedOut : nil
     }
     var isSliceOver = false
@@ -63,9 +64,9 @@ extension ThreadWaits {
       noteTimeout(-1)
     }
     // A timer that has become due must not fire in the next pause.
-    let isDue = RunLoopTimers.isAnyDue(dueInstant)
+    let isDue = RunLoopTimers.isAnyDue(dueInstant, of: owner)
     if isDue {
-      RunLoopTimers.fire(run)
+      RunLoopTimers.fire(for: owner, run)
       dueInstant.store(0, ordering: .sequentiallyConsistent)
     }
     if !isQuiet || !isDue && result != MainRunLoop.timedOut {

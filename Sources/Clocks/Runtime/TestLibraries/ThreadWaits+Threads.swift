@@ -144,6 +144,7 @@ extension ThreadWaits {
   /// Notes that a test is over: the threads that it leaves behind count as outside work.
   static func testIsOver(of owner: TaskOwner) {
     guard areSleepsSeen else { return }
+    RunLoopTimers.testIsOver(of: owner)
     lock.withLock {
       for thread in testThreads where thread.owner === owner {
         if thread.standing == .asleep { OutsideWork.continues() }

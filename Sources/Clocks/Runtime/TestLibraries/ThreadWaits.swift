@@ -174,7 +174,7 @@ final class ThreadWaits: @unchecked Sendable {
   let dueInstant = Atomic<UInt64>(0)
   /// The slice of real time for which the thread runs its run loop; `nil` outside it.
   var slice: RunLoopSlice?
-  /// How many timers had been due when the last slice ended.
+  /// How many timers of the owner had been due when the last slice ended.
   var firedTimers = 0
   /// How many blocks had been passed to run loops when the thread last ran its run loop for them.
   var passedBlocks = 0
