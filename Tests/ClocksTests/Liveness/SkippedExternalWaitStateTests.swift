@@ -30,6 +30,15 @@ import Testing
     #expect(work.jump(over: 2) == nil)
   }
 
+  /// A slot that no task uses has the number of a drain.
+  @Test mutating func anActorDrainHasNotSleptThroughTheJump() {
+    work.timeJumps(to: .seconds(30))
+    work.arrives(0, name: nil)
+    work.wasCancelled(0, name: nil)
+    #expect(work.jump(over: 0) == nil)
+    #expect(work.first == nil && work.cancelled.isEmpty)
+  }
+
   /// The drain may have run any of the tasks.
   @Test mutating func anActorDrainAfterTheJumpLeavesItUncertain() {
     work.jobBegins(of: 1, at: .zero)

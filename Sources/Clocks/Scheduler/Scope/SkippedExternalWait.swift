@@ -96,8 +96,10 @@ struct SkippedExternalWait {
   }
 
   /// Returns the jump since a task last ran; `nil` if there is none, or if the task may have run after it.
+  ///
+  /// Also `nil` for 0, an actor drain: the slots that no task uses have this number.
   func jump(over task: UInt64) -> Jump? {
-    guard let end = lastJump, let slot = usedSlot(of: task) else { return nil }
+    guard task != 0, let end = lastJump, let slot = usedSlot(of: task) else { return nil }
     let start = lastRuns[slot].time
     guard start < end else { return nil }
     if let lastDrain, lastDrain >= end { return nil }
