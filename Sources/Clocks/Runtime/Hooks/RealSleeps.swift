@@ -57,7 +57,6 @@ enum RealSleeps {
   #endif
 
   private static func add(_ sleep: Sleep) {
-    // The clock is read without the lock, because it may be interposed.
     let now = RealTime(in: .zero)
     lock.withLock {
       sleeps.append(sleep)
