@@ -85,7 +85,7 @@ struct UnownedTask: Sendable {
     return currentID ?? 0
   }
 
-  /// Retains the task. Requires that the task is not over. O(1).
+  /// Retains the task. Requires that the task is in memory. O(1).
   var handle: RetainedTask { RetainedTask(self) }
 
   /// Retains the task; `nil` for an `async let`, which nothing can retain, and where `isOver`

@@ -5,7 +5,7 @@ import ClocksSupport
 #endif
 
 // The executors that replace those of the runtime where the runtime's interface for custom executors cannot be
-// used. Their methods never read `self`; SPIExecutors.swift says why.
+// used. The methods that enqueue jobs never read `self`; SPIExecutors.swift says why.
 
 extension RuntimeHooks {
   static let poolExecutor = PatchedDefaultExecutor()

@@ -55,7 +55,7 @@ enum TestCaseMembership {
   /// them all.
   static func startsTests(_ id: UInt64) -> Bool { isOn && lock.withLock { id < oldest } }
 
-  /// Whether a task is known to belong to a test case without an owner.
+  /// Whether a task is a kept member, or runs a test case. It may have an owner.
   static func isMember(_ id: UInt64) -> Bool { lock.withLock { testCase(of: id) != nil } }
 
   /// The tasks that run test cases and that no owner has adopted. Some may be over.
