@@ -1,7 +1,7 @@
 import ClocksSupport
 import Synchronization
 
-/// Foundation's run loops: `run` uses the current thread's run loop, `hasRealTimer` the main thread's.
+/// Foundation's run loops: `run` uses the current thread's run loop, `hasTimer` the main thread's.
 enum MainRunLoop {
   private typealias Run = @convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32
   private typealias Get = @convention(c) () -> UnsafeRawPointer?
@@ -40,9 +40,9 @@ enum MainRunLoop {
     return lost.isEmpty ? [] : ["waits in run loops (\(lost.joined(separator: ", ")))"]
   }
 
-  /// Whether the main run loop has a timer, and the owners have none.
-  static var hasRealTimer: Bool {
-    guard let main, let timer, RunLoopTimers.isEmpty else { return false }
+  /// Whether the main run loop has a timer.
+  static var hasTimer: Bool {
+    guard let main, let timer else { return false }
     return timer(main(), mode) > 0
   }
 

@@ -206,7 +206,6 @@ enum OutsideWork {
       limits[systemCall(of: thread).first ?? ""] != nil
     }
   #else
-    static var isAnyThreadBusy: Bool { false }
     static var currentThread: Int32 { 0 }
     static func isMain(_ thread: Int32) -> Bool { false }
     static func turnsIfAllWait(holders: Set<Int32>, paused: Set<Int32>) -> Turns? { nil }

@@ -92,8 +92,8 @@ import Synchronization
     nonisolated(unsafe) private static var timers: [CInt: Timer] = [:]
     /// The instants for which timers of the main run loop are set in real time.
     nonisolated(unsafe) private static var realTimers: [CInt: UInt64] = [:]
-    /// Whether no timer of any owner has a pending callback.
-    static var isEmpty: Bool { lock.withLock { timers.isEmpty } }
+    /// Whether the main run loop has a timer, and no owner has one.
+    static var isAnyReal: Bool { lock.withLock { timers.isEmpty } && MainRunLoop.hasTimer }
     /// The number of an owner's timers whose callbacks are pending.
     static func count(of owner: any PausableOwner) -> Int {
       lock.withLock { timers.values.count { $0.owner === owner } }
@@ -279,22 +279,5 @@ import Synchronization
       guard let next, let now = present(of: owner) else { return nil }
       return .nanoseconds(Int64(clamping: next > now ? next - now : 0))
     }
-  }
-#else
-  /// The timers of run loops, which fire in real time.
-  enum RunLoopTimers {
-    static var isEmpty: Bool { true }
-    static func count(of owner: any PausableOwner) -> Int { 0 }
-    static func fired(of owner: any PausableOwner) -> Int { 0 }
-    static func testIsOver(of owner: TaskOwner) {}
-
-    static func adopt(for owner: any PausableOwner) {}
-    static func awaitBeginning() {}
-    static func takeOverdue(of owner: any PausableOwner) -> Bool { false }
-    static func isAnyDue(
-      _ dueInstant: borrowing Atomic<UInt64>, of owner: any PausableOwner
-    ) -> Bool { false }
-    static func fire(for owner: any PausableOwner, _ run: (Double) -> Int32) { _ = run(0) }
-    static func delay(for owner: any PausableOwner) -> Duration? { nil }
   }
 #endif

@@ -1,153 +1,154 @@
 import ClocksSupport
 import Synchronization
 
-// Run loops, in which XCTest waits.
-extension ThreadWaits {
-  /// Runs the run loop for at most `seconds` of virtual time, which take less real time.
-  private func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
-    if isMain, owner.pausedWaits == .all { RunLoopTimers.adopt(for: owner) }
-    var rounds = 0
-    while rounds < Self.mostRounds, RunLoopTimers.takeOverdue(of: owner) || hasNewBlocks {
-      rounds += 1
-      passedBlocks = MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent)
-      RunLoopTimers.fire(for: owner, run)
-      if isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
+#if os(Linux) && canImport(Glibc)
+  // Run loops, in which XCTest waits.
+  extension ThreadWaits {
+    /// Runs the run loop for at most `seconds` of virtual time, which take less real time.
+    private func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
+      if isMain, owner.pausedWaits == .all { RunLoopTimers.adopt(for: owner) }
+      var rounds = 0
+      while rounds < Self.mostRounds, RunLoopTimers.takeOverdue(of: owner) || hasNewBlocks {
+        rounds += 1
+        passedBlocks = MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent)
+        RunLoopTimers.fire(for: owner, run)
+        if isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
+      }
+      let now = owner.virtualNow
+      var deadline = saturatingSum(now, .seconds(max(0, min(seconds, 1e12))))
+      // A callback within a slice may run the run loop for as short a time. That run is not a slice.
+      let isSlice = seconds < 0.101 && deadlines.last?.uses == uses - 1
+      if isSlice, let wait = deadlines.last { deadline = wait.end }
+      // XCTest waits for an async method for an unlimited time.
+      let isEndless = deadline - now > .seconds(86_400 * 29)
+      // While nothing else is pending, the wait may be for real work, and time must not jump to the timeout.
+      let isQuiet =
+        owner.pendingCount <= Self.timeouts(of: owner) + RunLoopTimers.count(of: owner)
+      let timers = RunLoopTimers.fired(of: owner)
+      if quietSlices == 0 || timers != firedTimers { quietSince = RealTime(in: .zero) }
+      firedTimers = timers
+      let next = min(deadline - now, RunLoopTimers.delay(for: owner) ?? deadline - now)
+      let isHeld = !isEndless && isQuiet && mayBeForRealWork(until: next)
+      // Read after `isHeld` was computed: work that has just ended, and so does not count for `isHeld`, may have stopped
+      // the run loop.
+      if isSlice, isStopMissed.exchange(false, ordering: .sequentiallyConsistent) {
+        return MainRunLoop.stopped
+      }
+      let depth = depth.load(ordering: .relaxed) + 1
+      let timeout = TimedCallback("run loop") { [self] in
+        if self.depth.load(ordering: .relaxed) == depth { wakeUp() }
+      }
+      if !isEndless {
+        noteTimeout(1)
+        _ = owner.enqueue(timeout, after: deadline - now)
+      }
+      let real = seconds <= 0 ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
+      let isReady = { () -> Int32? in
+        if self.isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
+        // No timer and no block may begin while the job is paused, so both are handled before the pause.
+        let isAnyReady =
+          RunLoopTimers.isAnyDue(self.dueInstant, of: self.owner)
+          || rounds < Self.mostRounds && self.hasNewBlocks
+        return isAnyReady ? MainRunLoop.timedOut : nil
+      }
+      var isSliceOver = false
+      let result = paused(holdsTime: isHeld, inRunLoop: true, unless: isReady) {
+        let outer = slice
+        defer { slice = outer }
+        let current = RunLoopSlice(seconds: real)
+        slice = current
+        defer { isSliceOver = current.end.hasPassed }
+        return run(real)
+      }
+      if !isEndless {
+        owner.remove(timeout)
+        noteTimeout(-1)
+      }
+      // A timer that has become due must not fire in the next pause.
+      let isDue = RunLoopTimers.isAnyDue(dueInstant, of: owner)
+      if isDue {
+        RunLoopTimers.fire(for: owner, run)
+        dueInstant.store(0, ordering: .sequentiallyConsistent)
+      }
+      if !isQuiet || !isDue && result != MainRunLoop.timedOut {
+        quietSlices = 0
+      } else if isDue || isSliceOver {
+        // A slice that was ended early, by a reading of the clock, left work outside no time to act. It does not count.
+        quietSlices += 1
+      }
+      return isDue && isStopped.load(ordering: .sequentiallyConsistent)
+        ? MainRunLoop.stopped : result
     }
-    let now = owner.virtualNow
-    var deadline = saturatingSum(now, .seconds(max(0, min(seconds, 1e12))))
-    // A callback within a slice may run the run loop for as short a time. That run is not a slice.
-    let isSlice = seconds < 0.101 && deadlines.last?.uses == uses - 1
-    if isSlice, let wait = deadlines.last { deadline = wait.end }
-    // XCTest waits for an async method for an unlimited time.
-    let isEndless = deadline - now > .seconds(86_400 * 29)
-    // While nothing else is pending, the wait may be for real work, and time must not jump to the timeout.
-    let isQuiet =
-      owner.pendingCount <= Self.timeouts(of: owner) + RunLoopTimers.count(of: owner)
-    let timers = RunLoopTimers.fired(of: owner)
-    if quietSlices == 0 || timers != firedTimers { quietSince = RealTime(in: .zero) }
-    firedTimers = timers
-    let next = min(deadline - now, RunLoopTimers.delay(for: owner) ?? deadline - now)
-    let isHeld = !isEndless && isQuiet && mayBeForRealWork(until: next)
-    // Read after `isHeld` was computed: work that has just ended, and so does not count for `isHeld`, may have stopped
-    // the run loop.
-    if isSlice, isStopMissed.exchange(false, ordering: .sequentiallyConsistent) {
-      return MainRunLoop.stopped
+
+    /// The number of runs of a run loop for blocks after which time may move although more are pending: each block may
+    /// pass another one.
+    private static let mostRounds = 16
+
+    /// Whether a block was passed to a run loop, perhaps to this one, since this one was last run for blocks.
+    private var hasNewBlocks: Bool {
+      MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent) != passedBlocks
     }
-    let depth = depth.load(ordering: .relaxed) + 1
-    let timeout = TimedCallback("run loop") { [self] in
-      if self.depth.load(ordering: .relaxed) == depth { wakeUp() }
+
+    private func mayBeForRealWork(until timeout: Duration) -> Bool {
+      guard owner.pausedWaits == .all, OutsideWork.isPossible || RunLoopTimers.isAnyReal else {
+        return false
+      }
+      if quietSlices < 12 { return true }
+      return !quietSince.lasts(timeout)
+        && (RunLoopTimers.isAnyReal || OutsideWork.isAnyThreadBusy)
     }
-    if !isEndless {
-      noteTimeout(1)
-      _ = owner.enqueue(timeout, after: deadline - now)
+
+    /// Runs the run loop until it is stopped, or has nothing to wait for.
+    func runLoopWithoutEnd() {
+      begin(isInRunLoop: true)
+      defer { end() }
+      isStopped.store(false, ordering: .relaxed)
+      while !owner.isOver {
+        let result = runLoop(1e10) { MainRunLoop.run(seconds: $0, returnsAfterOneSource: false) }
+        if isStopped.exchange(false, ordering: .relaxed) { return }
+        if result == MainRunLoop.finished || result == MainRunLoop.stopped { return }
+      }
+      // A thread may outlive its test.
+      MainRunLoop.run(seconds: 1e10, returnsAfterOneSource: false)
     }
-    let real = seconds <= 0 ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
-    let isReady = { () -> Int32? in
-      if self.isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
-      // No timer and no block may begin while the job is paused, so both are handled before the pause.
-      let isAnyReady =
-        RunLoopTimers.isAnyDue(self.dueInstant, of: self.owner)
-        || rounds < Self.mostRounds && self.hasNewBlocks
-      return isAnyReady ? MainRunLoop.timedOut : nil
+
+    /// Runs a run loop within the run loop of the job. A stop ends only the inner run loop.
+    func runInnerLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
+      begin(isInRunLoop: true)
+      defer { end() }
+      let outer = isStopped.exchange(false, ordering: .relaxed)
+      defer { isStopped.store(outer, ordering: .relaxed) }
+      return runLoop(seconds, run)
     }
-    var isSliceOver = false
-    let result = paused(holdsTime: isHeld, inRunLoop: true, unless: isReady) {
-      let outer = slice
-      defer { slice = outer }
-      let current = RunLoopSlice(seconds: real)
-      slice = current
-      defer { isSliceOver = current.end.hasPassed }
-      return run(real)
+
+    /// The waits of XCTest that the current thread has begun and not ended; `nil` if there are none.
+    static var ofXCTest: ThreadWaits? {
+      guard let waits = ofThread, !waits.deadlines.isEmpty else { return nil }
+      return waits
     }
-    if !isEndless {
-      owner.remove(timeout)
-      noteTimeout(-1)
+
+    /// Waits as a slice of `XCTWaiter` would if the thread's run loop had a source.
+    func waitWithoutSources() {
+      guard !isMain else { return }
+      _ = runInnerLoop(0.1) { wake.wait(seconds: $0) ? MainRunLoop.stopped : MainRunLoop.timedOut }
     }
-    // A timer that has become due must not fire in the next pause.
-    let isDue = RunLoopTimers.isAnyDue(dueInstant, of: owner)
-    if isDue {
-      RunLoopTimers.fire(for: owner, run)
-      dueInstant.store(0, ordering: .sequentiallyConsistent)
+
+    // MARK: - Timers
+
+    /// Counts the job as running before the timer can fire.
+    func timerIsDue(at instant: UInt64) {
+      dueInstant.store(
+        max(instant, dueInstant.load(ordering: .relaxed)), ordering: .sequentiallyConsistent)
+      resume()
     }
-    if !isQuiet || !isDue && result != MainRunLoop.timedOut {
-      quietSlices = 0
-    } else if isDue || isSliceOver {
-      // A slice that was ended early, by a reading of the clock, left work outside no time to act. It does not count.
-      quietSlices += 1
+
+    /// The present of the monotonic clock for the run loop, in nanoseconds. A timer that is due has fired at its instant.
+    func present(_ now: UInt64) -> UInt64 {
+      max(now, dueInstant.load(ordering: .sequentiallyConsistent))
     }
-    return isDue && isStopped.load(ordering: .sequentiallyConsistent) ? MainRunLoop.stopped : result
-  }
 
-  /// The number of runs of a run loop for blocks after which time may move although more are pending: each block may
-  /// pass another one.
-  private static let mostRounds = 16
+    // MARK: - XCTest's own queues
 
-  /// Whether a block was passed to a run loop, perhaps to this one, since this one was last run for blocks.
-  private var hasNewBlocks: Bool {
-    MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent) != passedBlocks
-  }
-
-  private func mayBeForRealWork(until timeout: Duration) -> Bool {
-    guard owner.pausedWaits == .all, OutsideWork.isPossible || MainRunLoop.hasRealTimer else {
-      return false
-    }
-    if quietSlices < 12 { return true }
-    return !quietSince.lasts(timeout)
-      && (MainRunLoop.hasRealTimer || OutsideWork.isAnyThreadBusy)
-  }
-
-  /// Runs the run loop until it is stopped, or has nothing to wait for.
-  func runLoopWithoutEnd() {
-    begin(isInRunLoop: true)
-    defer { end() }
-    isStopped.store(false, ordering: .relaxed)
-    while !owner.isOver {
-      let result = runLoop(1e10) { MainRunLoop.run(seconds: $0, returnsAfterOneSource: false) }
-      if isStopped.exchange(false, ordering: .relaxed) { return }
-      if result == MainRunLoop.finished || result == MainRunLoop.stopped { return }
-    }
-    // A thread may outlive its test.
-    MainRunLoop.run(seconds: 1e10, returnsAfterOneSource: false)
-  }
-
-  /// Runs a run loop within the run loop of the job. A stop ends only the inner run loop.
-  func runInnerLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
-    begin(isInRunLoop: true)
-    defer { end() }
-    let outer = isStopped.exchange(false, ordering: .relaxed)
-    defer { isStopped.store(outer, ordering: .relaxed) }
-    return runLoop(seconds, run)
-  }
-
-  /// The waits of XCTest that the current thread has begun and not ended; `nil` if there are none.
-  static var ofXCTest: ThreadWaits? {
-    guard let waits = ofThread, !waits.deadlines.isEmpty else { return nil }
-    return waits
-  }
-
-  /// Waits as a slice of `XCTWaiter` would if the thread's run loop had a source.
-  func waitWithoutSources() {
-    guard !isMain else { return }
-    _ = runInnerLoop(0.1) { wake.wait(seconds: $0) ? MainRunLoop.stopped : MainRunLoop.timedOut }
-  }
-
-  // MARK: - Timers
-
-  /// Counts the job as running before the timer can fire.
-  func timerIsDue(at instant: UInt64) {
-    dueInstant.store(
-      max(instant, dueInstant.load(ordering: .relaxed)), ordering: .sequentiallyConsistent)
-    resume()
-  }
-
-  /// The present of the monotonic clock for the run loop, in nanoseconds. A timer that is due has fired at its instant.
-  func present(_ now: UInt64) -> UInt64 {
-    max(now, dueInstant.load(ordering: .sequentiallyConsistent))
-  }
-
-  // MARK: - XCTest's own queues
-
-  #if os(Linux) && canImport(Glibc)
     /// Returns whether work on a queue is the watchdog of a wait, which must be dropped. Notes the wait's deadline.
     static func leavesOut(workOn queue: OpaquePointer, at instant: UInt64) -> Bool {
       guard areSeen, DispatchObject.label(of: queue) == "org.swift.XCTest.XCTWaiter",
@@ -163,14 +164,14 @@ extension ThreadWaits {
       waits.isStopMissed.store(false, ordering: .sequentiallyConsistent)
       return true
     }
-  #endif
 
-  /// Runs a block of XCTest that begins or ends a wait. Forgets the innermost deadline if the wait ends.
-  func runManaging(_ work: () -> Void) {
-    let count = deadlines.count
-    work()
-    guard deadlines.count == count, deadlines.popLast() != nil else { return }
-    if isMain { MainRunLoop.endInterruptible() }
-    end()
+    /// Runs a block of XCTest that begins or ends a wait. Forgets the innermost deadline if the wait ends.
+    func runManaging(_ work: () -> Void) {
+      let count = deadlines.count
+      work()
+      guard deadlines.count == count, deadlines.popLast() != nil else { return }
+      if isMain { MainRunLoop.endInterruptible() }
+      end()
+    }
   }
-}
+#endif

@@ -144,7 +144,9 @@ extension ThreadWaits {
   /// Notes that a test is over: the threads that it leaves behind count as outside work.
   static func testIsOver(of owner: TaskOwner) {
     guard areSleepsSeen else { return }
-    RunLoopTimers.testIsOver(of: owner)
+    #if os(Linux) && canImport(Glibc)
+      RunLoopTimers.testIsOver(of: owner)
+    #endif
     lock.withLock {
       for thread in testThreads where thread.owner === owner {
         if thread.standing == .asleep { OutsideWork.continues() }

@@ -202,8 +202,10 @@ final class ThreadWaits: @unchecked Sendable {
     let isInWait = pause.hasBegun
     let heldTime = self.holdsTime.load(ordering: .relaxed)
     let wasInRunLoop = isInRunLoop.exchange(inRunLoop, ordering: .sequentiallyConsistent)
-    // A thread in `RunLoopTimers.isDue` may have seen the run loop's wait. It must not end this wait instead.
-    if !inRunLoop { RunLoopTimers.awaitBeginning() }
+    #if os(Linux) && canImport(Glibc)
+      // A thread in `RunLoopTimers.isDue` may have seen the run loop's wait. It must not end this wait instead.
+      if !inRunLoop { RunLoopTimers.awaitBeginning() }
+    #endif
     if isInWait { resume() }
     let isHeldBelow = isInWait ? nil : below?.cover()
     depth.add(1, ordering: .relaxed)
