@@ -11,7 +11,6 @@ enum XCTestFailures {
   fileprivate static let lock = Lock(.leaf)
   nonisolated(unsafe) fileprivate static var listener: Listener?
   nonisolated(unsafe) private static var newestTask: UInt64 = 0
-  nonisolated(unsafe) private static var starts = 0
 
   /// Returns a note that may explain a failure with this text; `nil` if there is none.
   typealias Note = @Sendable (_ text: String) -> String?
@@ -51,19 +50,13 @@ enum XCTestFailures {
     Terminal.writeLine("\(file):\(line): note: \(name)\(note)")
   }
 
-  /// The number of tests that have begun.
-  static var startedTests: Int { lock.withLock { starts } }
-
   /// The id of the newest task when a test last began or ended; 0 if none has, `nil` if tests cannot be observed.
   static var newestTaskAtStart: UInt64? { isObserved ? lock.withLock { newestTask } : nil }
 
   /// Notes that a test starts or ends.
-  fileprivate static func testChanges(isStart: Bool) {
+  fileprivate static func testChanges() {
     let newest = UnownedTask.newestID()
-    lock.withLock {
-      newestTask = newest
-      if isStart { starts += 1 }
-    }
+    lock.withLock { newestTask = newest }
   }
 
   /// Passes each failure to the listener until `end`. Returns whether failures can be observed.
@@ -121,7 +114,7 @@ enum XCTestFailures {
     func testBundleWillStart(_ bundle: AnyObject) {}
     func testSuiteWillStart(_ suite: AnyObject) {}
     func testCaseWillStart(_ testCase: AnyObject) {
-      XCTestFailures.testChanges(isStart: true)
+      XCTestFailures.testChanges()
       XCTestFailures.suite?.willStart(testCase)
     }
 
@@ -135,7 +128,7 @@ enum XCTestFailures {
     }
 
     func testCaseDidFinish(_ testCase: AnyObject) {
-      XCTestFailures.testChanges(isStart: false)
+      XCTestFailures.testChanges()
       XCTestFailures.suite?.didFinish(testCase)
     }
 

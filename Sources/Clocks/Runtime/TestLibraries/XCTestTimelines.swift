@@ -16,9 +16,9 @@ enum XCTestTimelines {
     else { return }
     // The handler is registered first, so it is called last: after the one that writes the last timelines.
     atexit {
-      guard XCTestFailures.startedTests > 0, !XCTestTimelines.areAny.load(ordering: .relaxed) else {
-        return
-      }
+      guard XCTestFailures.newestTaskAtStart ?? 0 > 0,
+        !XCTestTimelines.areAny.load(ordering: .relaxed)
+      else { return }
       Terminal.writeLine(
         """
         \(Environment.Variable.traceFolder.name): no timeline was written, because nothing was recorded. A test \
