@@ -85,7 +85,7 @@
       let entries = zip(names, replacements).map {
         CallTables.Entry(name: $0, replacement: $1, isFound: true)
       }
-      CallTables.redirect(entries, in: .users())
+      CallTables.redirect(entries, in: .users)
       return true
     }
 

@@ -42,18 +42,18 @@ package enum RuntimeSymbol {
       /// A library, by the beginning of its file name.
       case library(StaticString)
       case program
-      /// The program and all libraries except those of the Swift runtime, and except one more.
-      case users(besides: StaticString = "libswiftCore")
+      /// The program and all libraries except Dispatch and those of the Swift runtime.
+      case users
 
       fileprivate var images: [LoadedImage] {
         switch self {
         case .library(let name): LoadedImage.all(named: name)
         case .program: Array(LoadedImage.all.prefix(1))
-        case .users(let library):
+        case .users:
           // The program has an empty name.
           LoadedImage.all.filter {
             !$0.isNamed("libswift_Concurrency") && !$0.isNamed("libswiftCore")
-              && !$0.isNamed(library)
+              && !$0.isNamed("libdispatch.so")
           }
         }
       }

@@ -26,7 +26,7 @@ enum NondeterminismHooks {
   private static let redirected: Void = {
     #if os(Linux) && canImport(Glibc)
       guard fill.entry.isFound else { return }
-      CallTables.redirect([fill.entry], in: .users())
+      CallTables.redirect([fill.entry], in: .users)
       // `prepare` was called when the hooks were installed. Without hooks, it is called here.
       if originalSystemCall == nil { prepare() }
       for library in ["libswiftCore.so", "libFoundationEssentials.so"] as [StaticString] {

@@ -21,7 +21,7 @@ enum TaskCreation {
       // `JobRuns.entries` may be empty.
       let entries =
         [createTask.entry, beginAsyncLet.entry, IsolatedDeinits.entry] + JobRuns.entries
-      let seen = CallTables.redirectEach(entries, in: .users())
+      let seen = CallTables.redirectEach(entries, in: .users)
       (isSeen, seesAsyncLets) = (seen.contains(0), seen.contains(1))
       JobRuns.areSeen = seen.contains(3)
       seesTestCases =

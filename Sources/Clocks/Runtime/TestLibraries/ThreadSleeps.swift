@@ -57,7 +57,7 @@ import ClocksSupport
           nanosleep.entry, sleep.entry, ThreadRunLoops.stop.entry, perform.entry,
           createThread.entry,
         ], knownIn: "libFoundation.so", and: [usleep.entry, run.entry],
-        in: .users(besides: "libdispatch.so"), together: false)
+        in: .users, together: false)
       CallTables.redirect(
         [createFoundationThread.entry, uptime.entry], knownIn: "libFoundation.so", together: false)
       CallTables.redirect(

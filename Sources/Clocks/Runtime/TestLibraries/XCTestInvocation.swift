@@ -31,7 +31,7 @@ enum XCTestInvocation {
       self.code = code
       self.replacement = replacement
       CallTables.redirect(
-        [.init(name: symbol, replacement: UnsafeRawPointer(code), isFound: true)], in: .users())
+        [.init(name: symbol, replacement: UnsafeRawPointer(code), isFound: true)], in: .users)
       return withExtendedLifetime((closure, object)) { true }
     #else
       return false
