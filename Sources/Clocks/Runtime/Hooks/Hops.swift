@@ -32,9 +32,6 @@ enum Hops {
     guard RuntimeHooks.selfTest.capability == .executors, TaskCreation.isSeen else {
       return "the creation of tasks"
     }
-    guard #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *) else {
-      return "executors that tasks prefer"
-    }
     guard TaskOption.areReadable else { return "how a task is made that prefers an executor" }
 
     let target = Target()

@@ -116,7 +116,7 @@ struct CustomExecutor: Equatable {
   func enqueue(_ job: UnownedJob) {
     if isSerial {
       unsafeBitCast(reference, to: (any SerialExecutor).self).enqueue(ExecutorJob(job))
-    } else if #available(macOS 15.0, iOS 18.0, tvOS 18.0, watchOS 11.0, visionOS 2.0, *) {
+    } else {
       unsafeBitCast(reference, to: (any TaskExecutor).self).enqueue(ExecutorJob(job))
     }
   }
