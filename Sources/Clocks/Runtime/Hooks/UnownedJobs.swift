@@ -96,10 +96,8 @@ final class UnownedJobs: @unchecked Sendable {
   @exclusivity(unchecked) private var begun: UInt64 = 0
   /// The number of jobs that have begun and not ended.
   @exclusivity(unchecked) private var running = 0
-  /// The waits of `afterPresentJobs`. Each is for the jobs with numbers up to `last`; `missing` of them have not ended.
+  /// The waits of `afterPresentJobs`. Each waits for `missing` more jobs, all with numbers up to `last`.
   @exclusivity(unchecked) private var awaited: [Awaited] = []
-  /// Whether `awaited` has elements. Kept apart, because a debug build calls generic functions for an Array.
-  @exclusivity(unchecked) private var isAwaited = false
   private let queue: InternalDispatch.Queue
 
   init(priority: Int, _ queue: InternalDispatch.Queue? = nil) {
@@ -155,7 +153,7 @@ final class UnownedJobs: @unchecked Sendable {
   private func end(_ number: UInt64) {
     lock.lock()
     running -= 1
-    let over = isAwaited ? takeOver(endOf: number) : nil
+    let over = awaited.count > 0 ? takeOver(endOf: number) : nil
     lock.unlock()
     if let over { for ends in over { ends.count() } }
   }
@@ -165,7 +163,6 @@ final class UnownedJobs: @unchecked Sendable {
       let missing = running + waiting.count
       guard missing > 0 else { return missing }
       awaited.append((begun + UInt64(waiting.count), missing, ends))
-      isAwaited = true
       return missing
     }
     if missing == 0 { ends.count() }
@@ -176,7 +173,6 @@ final class UnownedJobs: @unchecked Sendable {
     for index in awaited.indices where number <= awaited[index].last { awaited[index].missing -= 1 }
     let over = awaited.filter { $0.missing == 0 }
     awaited.removeAll { $0.missing == 0 }
-    isAwaited = !awaited.isEmpty
     return over.map(\.ends)
   }
 
