@@ -126,15 +126,6 @@ struct ThreadContext {
     }
   }
 
-  /// Runs `body` as in a job that began before the hooks were installed.
-  static func withoutContext(_ body: () -> Void) {
-    let key = Self.key ?? Self.prepare()
-    let outer = threadValue(key)
-    setThreadValue(key, nil)
-    body()
-    setThreadValue(key, outer)
-  }
-
   /// The key of the contexts; `nil` before the hooks are installed.
   ///
   /// The key is a variable, because reading a lazy constant costs more than looking up the context by the key.
