@@ -119,10 +119,9 @@ struct RetainedTask: Equatable, Sendable {
 
   /// The current task; `nil` outside any task, in an `async let`, and where `isOver` cannot be read.
   static var current: RetainedTask? {
-    guard let task = UnownedTask.current, TaskStatus.isReadable, !TaskStatus.isAsyncLet(task.job),
-      TaskStatus(of: task.job).isRunning
+    guard let task = UnownedTask.current?.retainedIfReadable, TaskStatus(of: task.job).isRunning
     else { return nil }
-    return task.handle
+    return task
   }
 
   /// The current task, if it is a child task. Test libraries run tests in child tasks.
