@@ -135,7 +135,9 @@ enum CurrentActor {
   }
 }
 
-/// The number of references to a closure before a run. After the run, those that suspended tasks hold are released.
+/// The number of references to a closure before a run.
+///
+/// After the run, suspended tasks may still refer to the closure. `letGo` releases these references.
 ///
 /// A closure that was passed as a non-escaping argument must have no other references when the call returns,
 /// or the program traps.

@@ -56,7 +56,7 @@ struct ThreadContext {
 
   var capture = Capture.nothing
 
-  /// Whether this is the context of `Scheduler.pump`. No other code takes a kept job.
+  /// Whether the thread runs `Scheduler.pump`, the only code that runs kept jobs.
   var isOfPump = false
   /// The `Idleness.threadNumber` of the thread. Defined only if `isOfPump` is true.
   var number = 0
@@ -84,7 +84,9 @@ struct ThreadContext {
 
   var purpose = Purpose.nothing
 
-  /// The owners that have adopted the task of an externally started job, and wait for the job's end.
+  /// The owners for which the job counts as externally started, and that wait for its end.
+  ///
+  /// Such an owner has adopted the job's task while the job ran, or has started the job, which has paused since.
   var ownersAwaitingEnd: [TaskOwner] = []
 
   /// Whether a job runs now, as opposed to the loop between jobs.

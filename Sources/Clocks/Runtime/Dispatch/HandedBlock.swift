@@ -25,7 +25,7 @@
 
     /// The block as a closure, which keeps it in memory.
     ///
-    /// No variable of this type is optional: the runtime of Swift 6.3 has no metadata of optional blocks.
+    /// Do not store the result in an optional: the runtime of Swift 6.3 has no metadata of optional blocks.
     var retained: Block {
       let copied = Self.copy(pointer)
       defer { Self.release(copied) }

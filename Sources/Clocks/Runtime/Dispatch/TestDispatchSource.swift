@@ -52,8 +52,7 @@ import ClocksSupport
     }
 
     var event = Work()
-    /// How often the timer has fired in virtual time since its handler last began (`new`), and between that and the
-    /// handler's call before (`handled`).
+    /// `new`: firings for which the handler has not begun. `handled`: firings that the handler's latest call stands for.
     private var firings: (new: UInt, handled: UInt) = (0, 0)
     /// The data that the program has merged and the handler has not received, as far as is known.
     private var unhandled: UInt = 0

@@ -14,7 +14,8 @@ enum ExternalTaskRegistry {
     let task: RetainedTask
     let owner: TaskOwner
     let number: UInt64
-    /// Whether only the owner can see the task's return.
+    /// Whether an `async let` of the task is external. Only the owner knows which of these are, so the owner
+    /// checks for the task's return itself.
     let onlyOwnerCanTell: Bool
     /// The next job's number when the status first said that the task does not run; 0 until then. Only jobs with
     /// lower numbers may still run the task.

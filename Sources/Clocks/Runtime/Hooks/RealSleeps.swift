@@ -39,7 +39,8 @@ enum RealSleeps {
   /// Guards the variables below. Rank `leaf`.
   private static let lock = Lock(.leaf)
   @exclusivity(unchecked) nonisolated(unsafe) private static var sleeps: [Sleep] = []
-  /// The number of sleeps above which those whose ends have passed are removed. So a cancelled sleep is kept until then.
+  /// If there are more sleeps than this, those that should have ended are removed. A cancelled sleep also stays until
+  /// its end would have come.
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 64
 
   /// Notes that a task begins to sleep. Amortized O(1).

@@ -59,7 +59,8 @@ package enum RuntimeSymbol {
       }
     }
 
-    /// Redirects calls. Returns whether one image calls all the functions: this module's, or else the first.
+    /// Redirects calls. Returns whether this module's image calls all the functions. If that image is not among the
+    /// callers, the first one counts.
     ///
     /// Changes nothing if a function does not exist in this process. O(relocations of the images).
     @discardableResult
@@ -70,7 +71,7 @@ package enum RuntimeSymbol {
 
     /// Redirects the calls of all functions that exist, in one pass.
     ///
-    /// Returns the positions of the functions that one image calls: the same image as for `redirect`.
+    /// Returns the positions of the functions that the image calls which counts for `redirect`.
     static func redirectEach(_ entries: [Entry], in callers: Callers) -> Set<Int> {
       let images = callers.images
       let results = redirectEach(entries, in: images)

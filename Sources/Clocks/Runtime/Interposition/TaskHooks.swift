@@ -10,7 +10,7 @@ enum TaskCreation {
   nonisolated(unsafe) static var isSeen = false
   /// Whether the creation of `async let` tasks is seen.
   nonisolated(unsafe) static var seesAsyncLets = false
-  /// Whether the creation of tasks by Swift Testing is seen, unless the process does not have the library.
+  /// Whether tasks that Swift Testing creates are seen. Also `true` if the library is not loaded.
   nonisolated(unsafe) static var seesTestCases = false
 
   /// Redirects the calls, and those of `JobRuns`, where that is possible. Called once, while the hooks are installed.

@@ -27,8 +27,9 @@ import Synchronization
 
     /// The method counts as running before its thread continues, so that time does not move in between.
     ///
-    /// A call that comes after the wait may end the pause of a later wait. Then `IdleProcess` moves time until that
-    /// wait ends.
+    /// Thread A is about to call this for one wait of the method. The wait ends, and the method pauses for another wait.
+    /// Thread A then ends that pause, so the method counts as running although it waits. Time still moves, by
+    /// `IdleProcess`.
     private func wakeUp() {
       method?.resume()
       wake.signal()

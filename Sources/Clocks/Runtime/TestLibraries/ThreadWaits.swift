@@ -3,10 +3,12 @@ import Synchronization
 
 /// The waits of one thread within a job, which occupies the thread meanwhile.
 ///
-/// Each wait pauses the job. `XCTWaiter` runs the run loop in slices of a tenth of a second until, by the system's
-/// date, its timeout has passed. It also submits a watchdog for a quarter of a second after that. This package drops
-/// the watchdog, and computes the wait's deadline from the watchdog's instant. If the thread's run loop has no sources,
-/// a slice returns immediately. Then this package itself waits for the end of the wait.
+/// Each wait pauses the job.
+///
+/// `XCTWaiter` runs the run loop again and again, for a tenth of a second each time (a slice), until the system's date is
+/// past its timeout. It also submits a watchdog, a block that is due a quarter of a second after the timeout. This
+/// package does not pass the watchdog on, and computes the wait's deadline from the watchdog's instant. A run loop without
+/// sources returns immediately. Then this package waits in place of the run loop.
 ///
 /// The thread may wait for another thread or a socket, which no scheduler sees. So in a suite that was not written for
 /// virtual time (`PausedWaits.all`), a wait times out only after some slices of real time in which nothing else was
