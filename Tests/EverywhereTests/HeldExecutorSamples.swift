@@ -74,10 +74,10 @@ final class EverywhereXCTExecutorSamples: TimedSamples, @unchecked Sendable {
   }
 }
 
-/// A thread that no test has started, and that waits for a timer of the kernel as event loops do.
-private enum KernelTimer {
+/// Timers of the kernel, and a thread that no test has started and that waits for one, as event loops do.
+enum KernelTimer {
   private typealias Create = @convention(c) (CInt, CInt) -> CInt
-  private typealias Set =
+  private typealias SetTime =
     @convention(c) (CInt, CInt, UnsafePointer<itimerspec>?, UnsafeMutablePointer<itimerspec>?) ->
     CInt
   private typealias CreateSet = @convention(c) (CInt) -> CInt
@@ -95,11 +95,28 @@ private enum KernelTimer {
     init(_ set: CInt, _ action: @escaping () -> Void) { (self.set, self.action) = (set, action) }
   }
 
+  /// Returns a timer that is not set.
+  static func make() -> CInt {
+    function("timerfd_create", as: Create.self)(CLOCK_MONOTONIC, 0)
+  }
+
+  /// The kernel's timers of this process.
+  static var all: Set<CInt> {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return Set(files.compactMap(CInt.init).filter(isTimer))
+  }
+
+  static func isTimer(_ file: CInt) -> Bool {
+    let path = "/proc/self/fd/\(file)"
+    return (try? FileManager.default.destinationOfSymbolicLink(atPath: path))?
+      .hasSuffix("[timerfd]") == true
+  }
+
   static func fire(after nanoseconds: Int, _ action: @escaping @Sendable () -> Void) {
-    let timer = function("timerfd_create", as: Create.self)(CLOCK_MONOTONIC, 0)
+    let timer = make()
     var time = itimerspec()
     time.it_value.tv_nsec = nanoseconds
-    _ = function("timerfd_settime", as: Set.self)(timer, 0, &time, nil)
+    _ = function("timerfd_settime", as: SetTime.self)(timer, 0, &time, nil)
     let set = function("epoll_create1", as: CreateSet.self)(0)
     // `struct epoll_event`: 1 is `EPOLLIN`. Adding a file is operation 1.
     let event: [UInt32] = [1, 0, 0, 0]

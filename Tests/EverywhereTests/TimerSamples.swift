@@ -210,6 +210,27 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     wait(for: [done], timeout: 5)
   }
 
+  /// The thread ends before its timer fires, and the timer's number in the kernel belongs to another timer then.
+  func testAThreadEndsBeforeItsTimer() {
+    let made = expectation(description: "made a timer")
+    let before = KernelTimer.all
+    nonisolated(unsafe) var timers: Set<CInt> = []
+    Thread.detachNewThread { [log] in
+      _ = Timer.scheduledTimer(withTimeInterval: 0.3, repeats: false) { _ in log.add() }
+      timers = KernelTimer.all.subtracting(before)
+      made.fulfill()
+    }
+    wait(for: [made], timeout: 5)
+    for _ in 0..<500 where timers.allSatisfy(KernelTimer.isTimer) { waitInRealTime(0.01) }
+    XCTAssertFalse(timers.allSatisfy(KernelTimer.isTimer), "the thread's timer is closed")
+    let others = (0..<64).map { _ in KernelTimer.make() }
+    defer { for timer in others { close(timer) } }
+    Thread.sleep(forTimeInterval: 0.6)
+    var files = others.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    XCTAssertEqual(poll(&files, nfds_t(files.count), 0), 0)
+    XCTAssertTrue(log.isEmpty)
+  }
+
   /// A repeating timer that the test does not stop does not outlive the test.
   func testATimerIsLeftBehind() {
     _ = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: true) { [log] _ in log.add() }

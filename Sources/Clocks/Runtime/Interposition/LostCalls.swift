@@ -45,7 +45,7 @@
       ("run loops without an end", "which run in real time", ["CFRunLoopRun"]),
       (
         "timers of run loops", "which fire in real time",
-        ["clock_gettime", "dispatch_time", "ppoll", "timerfd_settime"]
+        ["clock_gettime", "close", "dispatch_time", "ppoll", "timerfd_settime"]
       ),
       (
         "threads, files and blocks of run loops", "for which time does not wait",

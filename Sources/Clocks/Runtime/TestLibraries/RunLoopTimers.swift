@@ -12,7 +12,7 @@ import Synchronization
   /// Source: `CFRunLoop.c` of swift-corelibs-foundation, as of Swift 6.3.
   enum RunLoopTimers {
     static var entries: [CallTables.Entry] {
-      [readClock.entry, set.entry, toDispatchTime.entry, wait.entry]
+      [readClock.entry, set.entry, toDispatchTime.entry, wait.entry, close.entry]
     }
 
     // MARK: - The monotonic clock
@@ -134,6 +134,12 @@ import Synchronization
     }
 
     private static let absolute: CInt = 1
+
+    /// Forgets the timer of a run loop that is freed, as when its thread has ended. The next file may get its number.
+    private static let close: Interposed<@convention(c) (CInt) -> CInt> = Interposed("close") {
+      forget($0)
+      return close.original($0)
+    }
 
     @discardableResult
     private static func setReal(_ timer: CInt, _ delay: UInt64) -> CInt {
