@@ -47,6 +47,12 @@ guarantee(
 )
 
 guarantee(
+    "A wait for external work counts as skipped only if a task has waited for it",
+    "SkippedExternalWaitStateTests",
+    ("SkippedExternalWait.jump", "task != 0, ", ""),
+)
+
+guarantee(
     "A test is idle only while no job is ready or running and no task runs outside",
     "SchedulerStateTests|SeamTests",
     ("Idleness.isQuiet", "mayStartJob && ", ""),
@@ -310,6 +316,7 @@ guarantee(
     ("ScheduleShrinker.leaveOutEach", "await attempt(test, { $0[keyPath: parts].remove(at: index) })", "runs < 0"),
     ("ScheduleShrinker.leaveOutEach", "needed = 0", "needed += 0"),
     ("Exploration.examine", "outcome.key == finding.key ?", "outcome.hasFailed ?"),
+    ("NondeterminismHooks.prepare", "RealTime.originalRead = ", "_ = "),
     ("Exploration.callAsFunction", "search.tried == 2, let first", "search.tried == 0, let first"),
     ("TokenFolder.add", "guard !known.contains(token) else { return }", ""),
     ("IssueGate.handle", "return .isKept", "return .passes"),
@@ -431,6 +438,13 @@ guarantee(
     "PlainSuiteTests|ProgressTrackerTests",
     ("DispatchedBlocks.countAgain", "return block.thread != nil || !isStopped(number, block, summaries)", "return true"),
     ("ThreadWaits.ofBlock", "(waits.block, waits.queue, waits.stop) = (number, queue, queue.stop(by: isBarrier))", "(waits.queue, waits.stop) = (queue, queue.stop(by: isBarrier))"),
+)
+guarantee(
+    "Timers and waits of run loops are those of one test, and end with the run loop",
+    "ThreadWaitsTests|PlainSuiteTests",
+    ("ThreadWaits.timeouts", "$1.owner === owner ?", "true ?"),
+    ("RunLoopTimers.takeOverdue", "firings[ObjectIdentifier(owner)]?.isOverdue == true", "firings.values.contains { $0.isOverdue }"),
+    ("RunLoopTimers.close", "forget($0)", ""),
 )
 guarantee(
     "A test goes on whose threads wait for each other, and is exact again when they do",
