@@ -290,7 +290,7 @@ extension Environment.Variable {
     oneOf: ["fixed", "random"], standard: "fixed")
 
   static let hookStrategy = Self(
-    "CLOCKS_DOOR", "the hook strategy", oneOf: ["spi", "create", "scan", "table", "hook", "none"],
+    "CLOCKS_DOOR", "the hook strategy", oneOf: ["spi", "scan", "table", "hook", "none"],
     standard: "the best one that works")
 
   static let dispatch = Self(

@@ -89,8 +89,6 @@
           "0.005 seconds on ContinuousClock", "at an instant of ContinuousClock",
           "at an instant of ContinuousClock",
         ]
-      // The runtime's main executor is the one from our factory.
-      case "create": expected = []
       default: break
       }
       try? await Task.sleep(for: .milliseconds(5))

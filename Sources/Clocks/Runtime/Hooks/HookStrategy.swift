@@ -6,8 +6,6 @@ import Synchronization
 enum HookStrategy: String, CaseIterable, Sendable {
   /// Replaces the runtime's executors through an interface that needs the runtime's own module.
   case spi
-  /// Replaces the runtime's executors through the function behind the interface of `spi`, looked up by name.
-  case create
   /// Sets the runtime's hooks, and replaces the default executor where the runtime stores it.
   case scan
   /// Like `scan`, for runtimes without a hook for the main actor: replaces the methods of its executor.
@@ -126,13 +124,10 @@ extension RuntimeHooks {
     #endif
     guard setHooks() else { return .none }
     guard preferred != .hook else { return .hook }
-    if preferred == .create, createExecutors() { return .create }
     let isMainHooked = preferred != .table && setMainHooks()
     let isMainReplaced = !isMainHooked && replaceMainMethods()
     let isPoolReplaced = replaceDefaultExecutor()
-    if isMainReplaced { return .table }
-    if isPoolReplaced { return .scan }
-    return createExecutors() ? .create : .hook
+    return isMainReplaced ? .table : isPoolReplaced ? .scan : .hook
   }
 }
 
