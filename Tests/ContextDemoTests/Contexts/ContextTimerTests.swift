@@ -4,11 +4,11 @@ import Testing
 @testable import ContextDemo
 
 @Suite struct ContextTimerTests {
-  let clock = TestClock()
+  let coordinator = ContextCoordinator()
   let log: EventLog
 
   init() {
-    log = EventLog(clock: clock)
+    log = EventLog(clock: coordinator.clock)
   }
 
   private func events() async -> [EventLog.Event] {
@@ -18,22 +18,22 @@ import Testing
 
   @Test(arguments: Context.Kind.allCases)
   func singleTimerFiresOnceInItsContext(_ kind: Context.Kind) async {
-    let context = Context(kind, clock: clock)
+    let context = coordinator.context(kind)
     let timer = context.singleTimer(interval: .milliseconds(1500)) { [log] in
       log.add(Context.current?.name ?? "none", "fires")
     }
-    await clock.advance(by: .seconds(10))
+    await coordinator.run(until: .seconds(10))
     #expect(await events() == [.init(1500, kind == .direct ? "none" : context.name, "fires")])
     withExtendedLifetime(timer) {}
   }
 
   @Test(arguments: Context.Kind.allCases)
   func periodicTimerFiresRepeatedly(_ kind: Context.Kind) async {
-    let context = Context(kind, clock: clock)
+    let context = coordinator.context(kind)
     let timer = context.periodicTimer(interval: .milliseconds(1500)) { [log] in
       log.add("timer", "\(context.timestamp)")
     }
-    await clock.advance(by: .seconds(5))
+    await coordinator.run(until: .seconds(5))
     #expect(
       await events() == [
         .init(1500, "timer", "1.5 seconds"), .init(3000, "timer", "3.0 seconds"),
@@ -43,26 +43,26 @@ import Testing
   }
 
   @Test func timerPassesItsParameter() async {
-    let context = Context(.serialAsynchronous, clock: clock)
+    let context = coordinator.context(.serialAsynchronous)
     let once = context.singleTimer(parameter: "a", interval: .seconds(2)) { [log] in
       log.add("once", $0)
     }
-    await clock.advance(by: .seconds(4))
+    await coordinator.run(until: .seconds(4))
     #expect(await events() == [.init(2000, "once", "a")])
     withExtendedLifetime(once) {}
   }
 
   @Test(arguments: Context.Kind.allCases)
   func releasingTheLifetimeCancelsTheTimer(_ kind: Context.Kind) async throws {
-    let context = Context(kind, clock: clock)
+    let context = coordinator.context(kind)
     var timers = [
       context.singleTimer(interval: .seconds(5)) { [log] in log.add("once", "") },
       context.periodicTimer(interval: .seconds(1)) { [log] in log.add("often", "") },
     ]
-    await clock.advance(by: .seconds(2))
+    await coordinator.run(until: .seconds(2))
     timers = []
-    try await clock.checkSuspension()
-    await clock.advance(by: .seconds(8))
+    try await coordinator.clock.checkSuspension()
+    await coordinator.run(until: .seconds(10))
     #expect(await events() == [.init(1000, "often", ""), .init(2000, "often", "")])
     #expect(timers.isEmpty)
   }
@@ -75,31 +75,13 @@ import Testing
       func keep(_ timer: Lifetime?) { self.timer = timer }
     }
     let context = Context(.serialAsynchronous, clock: ImmediateClock())
-    await clock.settle()
+    await coordinator.clock.settle()
     let owner = Owner()
     await owner.keep(
       context.singleTimer(interval: .seconds(1)) { [log] in log.add("timer", "fires") })
     // This task runs after the task of the timer and before the work of the context.
     if isReleased { Task { await owner.keep(nil) } }
-    await clock.settle()
+    await coordinator.clock.settle()
     #expect(await events() == (isReleased ? [] : [.init(0, "timer", "fires")]))
-  }
-
-  // MARK: - The operations of a coordinator
-
-  @Test func aTestClockRunsUntilAConditionIsTrue() async {
-    let context = Context(.serialAsynchronous, clock: clock)
-    let heartbeat = ContextHeartbeat(context: context)
-    await heartbeat.begin()
-    while await heartbeat.beats < 5 { await clock.advanceToNextSleep() }
-    #expect(clock.now.offset == .seconds(5))
-    await heartbeat.end()
-  }
-
-  @Test func aTestClockRunsUntilNoTimerIsLeft() async {
-    let timer = Context(.main, clock: clock).singleTimer(interval: .seconds(7)) {}
-    await clock.run()
-    #expect(clock.now.offset == .seconds(7))
-    withExtendedLifetime(timer) {}
   }
 }
