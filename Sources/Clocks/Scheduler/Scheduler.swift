@@ -119,7 +119,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   func startThread(on executor: ExecutorKind) {
     let start = RealTime(in: .zero)
     RuntimeHooks.startThread(on: executor) {
-      // The clock is read without the lock, because it may be interposed.
       let waited = start.nanosecondsSince
       let number = self.change { state in
         state.activity.waitedForThread(nanoseconds: waited)
