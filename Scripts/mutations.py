@@ -62,7 +62,7 @@ guarantee(
     ("Idleness.isNothingOutstanding", " && !busyScopes.areAny", ""),
     ("SchedulerState.isBusyScope", "return idleness.mayRun", "return false"),
     ("SchedulerState.decide", "guard idleness.isQuiet else { return .rest(nil) }", ""),
-    ("Idleness.externallyStartedJobEnded", "externallyStartedJobs == 0, abandonedExternalJobs > 0 else", "abandonedExternalJobs > 0 else"),
+    ("Idleness.externallyStartedJobEnded", "externallyStartedJobs == 0 && abandonedExternalJobs > 0", "abandonedExternalJobs > 0"),
     ("Idleness.isIdle", " && !externalTasks.mustVerify", ""),
     ("SchedulerState.externallyStartedJobEnded", "if isProgress || isAlarmMissing { scope?.mustSetAlarm = true }",
      "scope?.mustSetAlarm = true"),

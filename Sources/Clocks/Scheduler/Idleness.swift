@@ -45,7 +45,10 @@ struct Idleness: ~Copyable {
   private(set) var externallyStartedJobs = 0 {
     didSet { if externallyStartedJobs == 0 { isAnyExternalJobOnMain = false } }
   }
-  private(set) var isAnyExternalJobOnMain = false
+  private var isAnyExternalJobOnMain = false
+
+  /// Whether an externally started job is known to be on the main thread, abandoned or not.
+  var mayEndOnMain: Bool { isAnyExternalJobOnMain || isExternalJobAbandonedOnMain }
 
   /// Whether the running job is known to hold the main thread.
   var isRunningOnMain: Bool {
@@ -151,14 +154,19 @@ struct Idleness: ~Copyable {
 
   /// - Parameter isOnMain: Whether the job ends on the main thread.
   mutating func externallyStartedJobEnded(isOnMain: Bool = false) {
+    let isAbandoned = isOnMain && isExternalJobAbandonedOnMain && !isAnyExternalJobOnMain
     if isOnMain { isAnyExternalJobOnMain = false }
-    // Which job ends is not known. Abandoned jobs hardly ever end, so this is taken for the end of another one if there
-    // is one: a job that counted forever would keep its test from ever being idle.
-    guard externallyStartedJobs == 0, abandonedExternalJobs > 0 else {
+    // Off the main thread, it is not known which job ends. Abandoned jobs hardly ever end, so this is taken for the end
+    // of another one if there is one: a job that counted forever would keep its test from ever being idle.
+    guard isAbandoned || (externallyStartedJobs == 0 && abandonedExternalJobs > 0) else {
       externallyStartedJobs -= 1
       return
     }
     abandonedExternalJobs -= 1
+    if isAbandoned {
+      isExternalJobAbandonedOnMain = false
+      isMainTaken = false
+    }
     guard abandonedExternalJobs == 0, isExternalJobAbandonedOnMain else { return }
     isExternalJobAbandonedOnMain = false
     isMainTaken = false

@@ -92,7 +92,7 @@ extension SchedulerState {
   /// - Parameter isProgress: `false` for a thread that pauses again and again while it waits in a run loop.
   mutating func externallyStartedJobEnded(isProgress: Bool = true) {
     idleness.externallyStartedJobEnded(
-      isOnMain: idleness.isAnyExternalJobOnMain && RuntimeHooks.isOnMainQueue)
+      isOnMain: idleness.mayEndOnMain && RuntimeHooks.isOnMainQueue)
     if isProgress { activity.externallyStartedJobEnded() }
     // Without progress, an alarm that is under way continues. If each pause set it again, it would never ring.
     if isProgress || isAlarmMissing { scope?.mustSetAlarm = true }

@@ -219,6 +219,20 @@ extension VirtualClock {
     { [sleeps = sleeps.pending] in sleeps.map(self.line) }
   }
 
+  /// The pending sleeps in wake order that end with a scope. A task of another test may sleep on a clock that was made in
+  /// the scope, and continues to.
+  func sleeps(ofTasksOf scheduler: Scheduler) -> [SleepQueue.Pending] {
+    guard self !== scheduler.scope?.virtualClock else { return sleeps.pending }
+    return sleeps.pending.filter { sleep in
+      let owner = TaskOwnership.shared.knownOwner(of: sleep.details.taskID)
+      return owner == nil || owner === scheduler
+    }
+  }
+
+  func lines(ofTasksOf scheduler: Scheduler) -> @Sendable () -> [String] {
+    { [sleeps = sleeps(ofTasksOf: scheduler)] in sleeps.map(self.line) }
+  }
+
   /// A line for each pending sleep whose deadline has come, in wake order.
   var dueLines: @Sendable () -> [String] {
     { [due = sleeps.pending.prefix { !isFuture($0.deadline) }] in due.map(self.line) }

@@ -204,6 +204,19 @@ import Testing
     #expect(state.idleness.externallyStartedJobs == 0)
   }
 
+  @Test func anAbandonedJobThatEndsOnTheMainThreadFreesItBesideAnother() {
+    var state = SchedulerState()
+    state.idleness.externallyStartedJobsBegan(isOnMain: true)
+    state.idleness.abandonRunning()
+    state.idleness.externallyStartedJobsBegan()
+    state.idleness.externallyStartedJobEnded(isOnMain: true)
+    #expect(state.idleness.isMainTaken == false)
+    #expect(state.idleness.mayStartJob == false)
+    state.idleness.externallyStartedJobEnded()
+    #expect(state.idleness.mayStartJob == true)
+    #expect(state.idleness.externallyStartedJobs == 0)
+  }
+
   @Test func theMainThreadIsFreeWhenItsJobHasEndedBesideAnother() {
     var state = SchedulerState()
     state.idleness.externallyStartedJobsBegan(isOnMain: true)

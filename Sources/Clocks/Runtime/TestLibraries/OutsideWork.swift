@@ -6,7 +6,7 @@ enum OutsideWork {
   /// Counts threads, apart from the main thread, those of Dispatch and those on which XCTest waits.
   ///
   /// Also counts blocks that wait for a run loop, and sources of Dispatch until they are freed. Dispatch's uses of
-  /// files count forever.
+  /// files count forever, and so do sources whose finalizer the program replaces.
   private static let count = Atomic(0)
   static func begins() {
     continues()

@@ -71,7 +71,11 @@ extension Scheduler {
     for (index, scope) in nesting.released.enumerated() {
       // A released scope that ends makes a job of this test ready. Then the remaining scopes wait again; otherwise each
       // end would let all of them look.
-      if canRun.load(ordering: .acquiring), waitAgain(nesting.released[index...]) { return }
+      let others = nesting.released[index...]
+      if canRun.load(ordering: .acquiring), waitAgain(others) {
+        for other in others { other.leaveTestAroundIfOver() }
+        return
+      }
       scope.testAroundStopped()
     }
   }
@@ -101,8 +105,12 @@ extension Scheduler {
         return true
       }
     }
-    if !waits { return testAroundStopped() }
-    // Thread B may have closed or abandoned the scope before it was in the list, and found nothing to remove.
+    if waits { leaveTestAroundIfOver() } else { testAroundStopped() }
+  }
+
+  /// Must be called when the scope was added to a list: thread B may have closed or abandoned the scope before, and found
+  /// nothing to remove.
+  private func leaveTestAroundIfOver() {
     if change({ $0.isAbandoned || $0.scope?.isOver == true }) { leaveTestAround() }
   }
 

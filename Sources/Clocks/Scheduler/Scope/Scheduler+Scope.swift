@@ -181,15 +181,17 @@ extension Scheduler {
 
   /// A line for each pending sleep of the scope. Those on one clock are in wake order.
   var pendingLines: [String] {
-    change { $0.virtualClocks.map(\.pendingLines) }.flatMap { lines in lines() }
+    change { $0.virtualClocks.map { $0.lines(ofTasksOf: self) } }.flatMap { lines in lines() }
   }
 
-  /// Cancels the tasks that sleep, on the scope's clock or on one that the test has made in the scope.
+  /// Cancels the tasks that sleep on the scope's clock, and the scope's tasks that sleep on another clock made in it.
   func cancelSleepingTasks() {
     guard let virtualClock = scope?.virtualClock else { return }
     // A task that sleeps is not over while the lock is held, so it can be retained.
     let tasks = change {
-      $0.virtualClocks.flatMap { $0.sleeps.pending.compactMap(\.details.task?.handle) }
+      $0.virtualClocks.flatMap {
+        $0.sleeps(ofTasksOf: self).compactMap(\.details.task?.handle)
+      }
     }
     for task in tasks {
       task.cancel()
