@@ -62,7 +62,7 @@ struct MergeCommand {
       EverywhereCommand.fail(
         """
         there is no report in \(folders.joined(separator: ", ")). Explored tests write reports if \
-        CLOCKS_SCHEDULES_REPORTS is a folder.
+        CLOCKS_SCHEDULES_REPORTS is a folder. Reports of earlier versions (.json) are not read.
         """)
       return 66
     }

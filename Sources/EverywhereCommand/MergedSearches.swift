@@ -8,8 +8,11 @@ struct MergedSearches {
     var shard: Int
     var shards: Int
     var date: Int
+    var isCutOff: Bool
     var searches: [Search]
   }
+
+  private struct Version: Decodable { var version: Int }
 
   /// A line of a report: a test has one for each of its test cases.
   private struct Line: Decodable {
@@ -50,19 +53,25 @@ struct MergedSearches {
   var isEmpty: Bool { reports.isEmpty }
 
   /// Adds a report: a JSON object on each line.
+  ///
+  /// The last line may be cut off, because the process was killed while it wrote.
   mutating func add(_ data: Data) throws {
-    let lines = try data.split(separator: UInt8(ascii: "\n")).map {
-      try JSONDecoder().decode(Line.self, from: $0)
+    let end = UInt8(ascii: "\n")
+    let complete = data.lastIndex(of: end).map { data[...$0] } ?? Data()
+    let lines = try complete.split(separator: end).map { line in
+      let version = try JSONDecoder().decode(Version.self, from: line).version
+      guard version == 2 else {
+        throw Problem(
+          description: "its format has version \(version), and this command reads version 2")
+      }
+      return try JSONDecoder().decode(Line.self, from: line)
     }
-    guard let last = lines.last else { throw Problem(description: "it is empty") }
-    guard last.version == 2 else {
-      throw Problem(
-        description: "its format has version \(last.version), and this command reads version 2")
-    }
+    guard let last = lines.last else { throw Problem(description: "it has no complete line") }
     let known = reports[last.test]?[last.shard]
     guard known.map({ $0.date <= last.date }) ?? true else { return }
     reports[last.test, default: [:]][last.shard] = Report(
-      shard: last.shard, shards: last.shards, date: last.date, searches: lines.map(\.search))
+      shard: last.shard, shards: last.shards, date: last.date,
+      isCutOff: complete.count < data.count, searches: lines.map(\.search))
   }
 
   private struct Test {
@@ -83,7 +92,8 @@ struct MergedSearches {
       return stride(from: 1, through: count, by: 1).filter { !present.contains($0) }
     }
     var hasFailed: Bool { searches.contains { $0.result != "passed" } }
-    var isComplete: Bool { missing.isEmpty && searches.allSatisfy(\.isComplete) }
+    var isCutOff: Bool { shards.contains(where: \.isCutOff) }
+    var isComplete: Bool { !isCutOff && missing.isEmpty && searches.allSatisfy(\.isComplete) }
 
     /// Returns the number of distinct hashes, added over test cases, because each test case has orders of its own.
     ///
@@ -101,6 +111,7 @@ struct MergedSearches {
 
     var result: String {
       if hasFailed { return "**failed**" }
+      if isCutOff { return "**report is cut off**" }
       if !missing.isEmpty {
         let numbers = missing.map(String.init).joined(separator: ", ")
         return "**no report of shard \(numbers)**"
@@ -111,8 +122,10 @@ struct MergedSearches {
 
   private var tests: [Test] { reports.map(Test.init).sorted { $0.name < $1.name } }
 
-  /// Whether no test has failed, and no report is missing.
-  var isGreen: Bool { tests.allSatisfy { !$0.hasFailed && $0.missing.isEmpty } }
+  /// Whether no test has failed, and no report is missing or cut off.
+  var isGreen: Bool {
+    tests.allSatisfy { !$0.hasFailed && $0.missing.isEmpty && !$0.isCutOff }
+  }
 
   // MARK: - The page
 

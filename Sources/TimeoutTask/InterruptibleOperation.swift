@@ -8,7 +8,7 @@ enum Interruption: Sendable {
 /// The state of an operation that a deadline may cancel.
 ///
 /// The functions only change the state, and return what to do. The owner calls them under a lock,
-/// and does it after the lock is released.
+/// and carries out what they return after it has released the lock.
 ///
 /// The deadline cancels the operation's task from another thread, so the task has to exist until the call of `cancel()`
 /// returns. Thread A decides to cancel the task and releases the lock. Thread B comes to the end of the operation: the

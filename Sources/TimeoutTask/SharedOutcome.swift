@@ -31,7 +31,7 @@ struct Decision {
 /// The state of a `TimeoutTask`.
 ///
 /// The functions only change the state, and return what to do. The owner calls them under a lock,
-/// and does it after the lock is released.
+/// and carries out what they return after it has released the lock.
 struct OutcomeState {
   private enum Phase {
     case undecided(Running)

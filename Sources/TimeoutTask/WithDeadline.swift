@@ -136,8 +136,8 @@ public nonisolated(nonsending) func withTimeout<C: Clock, Return: ~Copyable>(
 
 // MARK: - On the ContinuousClock
 
-// These are separate functions: in a function outside of a type, Swift 6.2 does not accept a default value for a
-// parameter of the type `C` if another parameter has the type `C.Duration` or `C.Instant`.
+// These are separate functions. Outside of a type, Swift 6.2 accepts no default value for a parameter of type `C` if
+// another one has the type `C.Duration` or `C.Instant`.
 
 /// Runs an operation and cancels it if it has not ended by a deadline of the `ContinuousClock`.
 ///

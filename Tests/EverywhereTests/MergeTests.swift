@@ -121,6 +121,19 @@ import Testing
     }
   }
 
+  /// The process was killed while it wrote the report of the second test case.
+  @Test func aReportThatIsCutOffKeepsItsCompleteLines() async throws {
+    try await withTemporaryPath { folder in
+      let line = report("T/a(_:)", 1, of: 1, orders: [1], classes: [1])
+      try write([line + line.dropLast(20)], to: folder)
+      let child = try await merge([folder])
+      #expect(child.exitCode == 1, "\(child.standardError)")
+      #expect(
+        child.standardOutput.contains("| 1 of 1 | 1,000 | 1 | 1 | 0 | **report is cut off** |"),
+        "\(child.standardOutput)")
+    }
+  }
+
   @Test func aReportWithoutShardsEndsNoProcess() async throws {
     try await withTemporaryPath { folder in
       try write([report("T/a()", 0, of: 0, orders: [1], classes: [1])], to: folder)
@@ -138,13 +151,16 @@ import Testing
     #expect(try await merge(["--ouput", "x"]).exitCode == 64)
     try await withTemporaryPath { folder in
       #expect(try await merge([folder]).exitCode == 66)
-      for wrong in [
-        "", "{\"version\":3}", report("T/a()", 1, of: 1, orders: [], classes: []) + "{",
+      let right = report("T/a()", 1, of: 1, orders: [], classes: [])
+      for (wrong, reason) in [
+        ("", "no complete line"), ("{", "no complete line"), (right + "{\n", ""),
+        ("{\"version\":3}\n", "version 3, and this command reads version 2"),
       ] {
         try write([wrong], to: folder)
         let child = try await merge([folder])
         #expect(child.exitCode == 66)
         #expect(child.standardError.contains("is not a report of a search"))
+        #expect(reason.isEmpty || child.standardError.contains(reason), "\(child.standardError)")
         #expect(child.standardError.contains("there is no report in "))
       }
     }

@@ -221,7 +221,7 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
       made.fulfill()
     }
     wait(for: [made], timeout: 5)
-    for _ in 0..<500 where timers.allSatisfy(KernelTimer.isTimer) { waitInRealTime(0.01) }
+    for _ in 0..<3_000 where timers.allSatisfy(KernelTimer.isTimer) { waitInRealTime(0.01) }
     XCTAssertFalse(timers.allSatisfy(KernelTimer.isTimer), "the thread's timer is closed")
     let others = (0..<64).map { _ in KernelTimer.make() }
     defer { for timer in others { close(timer) } }

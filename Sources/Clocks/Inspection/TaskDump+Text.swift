@@ -159,7 +159,9 @@ private struct TaskDumpWriter {
 
   private static func shortName(_ entry: TaskDump.Entry) -> String {
     let task = entry.task
-    if let label = entry.label { return label }
+    if let label = entry.label {
+      return label.hasPrefix("task ") ? String(label.dropFirst(5)) : label
+    }
     return task.id == 0 ? "of an actor's queue" : TaskLabel.of(task.id, task.name)
   }
 

@@ -35,7 +35,9 @@ public actor WeatherService {
   public func report(for city: String) async throws -> Report {
     if let (report, expiry) = cached[city], clock.now < expiry { return report }
     let backoff = Backoff.exponential(from: .seconds(1), upTo: .seconds(4), jitter: .none)
-    let report = try await withRetry(attempts: 4, backoff: backoff, clock: clock) {
+    let report = try await withRetry(
+      attempts: 4, backoff: backoff, clock: clock, if: Self.mayRetry
+    ) {
       try await withTimeout(.seconds(5), clock: clock, name: "fetch a report") {
         try await station.report(for: city)
       }
@@ -43,6 +45,9 @@ public actor WeatherService {
     cached[city] = (report, clock.now + .seconds(60))
     return report
   }
+
+  /// A station that was cancelled is not asked again.
+  private static func mayRetry(_ error: any Error) -> Bool { !(error is CancellationError) }
 
   /// Refreshes the reports for `cities` every `interval` until the task is cancelled.
   public func refresh(_ cities: [String], every interval: Duration) async {
