@@ -8,7 +8,7 @@ import ClocksTestKit
 #endif
 
 // The library is preloaded into a test process (`LD_PRELOAD`, `DYLD_INSERT_LIBRARIES`), and changes no other.
-// On Apple platforms it was not run.
+// It has never been run on Apple platforms.
 #if canImport(Darwin) || canImport(Glibc)
   #if compiler(>=6.3)
     #if canImport(Darwin)

@@ -285,7 +285,9 @@ package struct Divergence: Sendable {
     }
   }
 
-  /// For example `differ at decision 17: the first run could continue with {a.3, b.5}, the second continued with b.5`.
+  /// The difference and, on a second line, the suspect.
+  ///
+  /// Example: `differ at decision 17: the first run could continue with {a.3, b.5}, the second continued with b.5`.
   package var description: String {
     """
     differ at \(place): the first run \(recorded), the second \(found)

@@ -29,7 +29,7 @@ package struct ScheduleShrinker {
 
   private var mayGoOn: Bool { runs < limit && !(runs > 50 && deadline.hasPassed) }
 
-  /// Returns as few constraints as possible. With them and with `choices`, the failure of the recorded run remains.
+  /// Returns as few constraints as it finds, and reduces `choices`. With both, the failure of the recorded run remains.
   package nonisolated(nonsending) mutating func shrink(
     _ record: RunRecord, _ test: Test
   ) async -> [Constraint] {

@@ -53,7 +53,7 @@ package enum Plan: Hashable, Sendable {
 package struct Profile: Sendable {
   var steps = 0
   var weights: [Int] = []
-  /// The actors that each step touches, by the bits of the step, with one bit for each actor.
+  /// The actors that each step touches, as a mask with one bit for each actor. The key is `ScheduleStep.bits`.
   let touched = WordTable()
   /// The number of points at which a fault could strike, and at which a stall could come.
   var faultPoints = 0

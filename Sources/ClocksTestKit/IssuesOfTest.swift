@@ -73,8 +73,8 @@ func isUnrecorded(_ error: any Error) -> Bool {
 
 #if compiler(<6.3)
   extension Issue {
-    /// Swift 6.2 has no warnings: every issue that is not a known one is a failure. The property that marks
-    /// known issues is not public.
+    /// In Swift 6.2, no issue is only a warning: every issue that is not a known one is a failure. The property that
+    /// marks known issues is not public.
     var isFailure: Bool {
       let context = Mirror(reflecting: self).children.first { $0.label == "knownIssueContext" }
       return context.map { "\($0.value)" == "nil" } ?? true

@@ -90,10 +90,10 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == SchedulesTrait {
-  /// Runs each test in up to 1,000 orders of its jobs, for up to two seconds of real time, in virtual time.
+  /// Runs each test in virtual time, in up to 1,000 orders of its jobs, for up to two seconds of real time.
   public static var schedules: Self { schedules() }
 
-  /// Runs each test in up to 1,000 orders of its jobs, for up to two seconds of real time, in virtual time.
+  /// Runs each test in virtual time, in up to 1,000 orders of its jobs, for up to two seconds of real time.
   ///
   /// - Parameters:
   ///   - seed: The seed of random choices; by default it follows from the name of the test.

@@ -70,7 +70,7 @@ struct EverywhereCommand {
       report.add(try runner.runFirstInFirstOut(first))
     }
     if report.hasFailures {
-      // The run in real time takes as long as the tests sleep, so it is left out if that is five minutes or more.
+      // The run in real time takes as long as the tests sleep. It is left out if they sleep for five minutes or more.
       if first.virtualSeconds < 300 { report.addBaseline(try runner.runInRealTime(first)) }
       let seeds = Set(report.orderDependent.map(\.seed)).sorted()
       for (seed, run) in zip(seeds, try runner.replay(first, seeds: seeds)) {

@@ -84,7 +84,7 @@ public struct TimeoutError: LocalizedError {
   }
 
   private func sentence<D: DurationProtocol>(about allowed: D) -> String {
-    // A negative time is not negated for the text: that would overflow for the least duration.
+    // The text does not say how late the operation began: to negate the least duration would overflow.
     allowed > .zero
       ? "The time allowed was \(allowed.exactDescription)."
       : "There was no time left when it began."

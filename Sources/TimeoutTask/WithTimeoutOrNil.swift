@@ -88,7 +88,7 @@ public nonisolated(nonsending) func withDeadlineOrNil<Return: ~Copyable, Failure
     expiration, tolerance: tolerance, clock: ContinuousClock(), name: name, operation: operation)
 }
 
-/// Runs an operation and returns `nil` if a timeout of the `ContinuousClock` has made it throw.
+/// Runs an operation with a timeout on the `ContinuousClock`. Returns `nil` if the operation throws because of it.
 ///
 /// See ``withTimeoutOrNil(_:tolerance:clock:name:operation:)``.
 public nonisolated(nonsending) func withTimeoutOrNil<Return: ~Copyable, Failure: Error>(

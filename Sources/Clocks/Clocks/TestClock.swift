@@ -38,7 +38,8 @@ import Synchronization
 /// ``checkSuspension(fileID:filePath:line:column:)`` and
 /// ``advanceToNextSleep(fileID:filePath:line:column:)``. The clock does not yield, poll or wait for real
 /// time. From the creation of a clock on, a scheduler runs the test's tasks: one job at a time, first in,
-/// first out. So the scheduler knows when the test is idle.
+/// first out. So the scheduler knows when the test is idle. All this does not hold in a process whose
+/// ``SchedulerCapability`` is `patience`; each failure there says so.
 ///
 /// ## The test's tasks
 ///

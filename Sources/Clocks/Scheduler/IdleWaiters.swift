@@ -1,8 +1,8 @@
 import ClocksSupport
 
-/// A task's wait for the scheduler to be idle. Subclasses also move time.
+/// A task's wait for the test to be idle. Subclasses also move time.
 ///
-/// When the scheduler is idle and the waiter comes first, `takeSleeper` returns a sleep to wake. This repeats until
+/// When the test is idle and the waiter comes first, `takeSleeper` returns a sleep to wake. This repeats until
 /// `takeSleeper` returns `nil`: then the wait ends.
 class IdleWaiter {
   enum Kind {
@@ -40,7 +40,7 @@ class IdleWaiter {
   var movedClock: VirtualClock? { nil }
 }
 
-/// The waits for the scheduler to be idle, and their order.
+/// The waits for the test to be idle, and their order.
 struct IdleWaiters: ~Copyable {
   private let isPassedByAddress = PassedByAddress()
   /// The waiters for which time does not move, in order of arrival.
@@ -171,7 +171,7 @@ extension Scheduler {
   }
 
   /// Suspends the current task until everything at the next instant has happened; or, if it is cancelled,
-  /// until the scheduler is idle.
+  /// until the test is idle.
   nonisolated(nonsending) func observe(with observer: VirtualClockObserver) async {
     // The observer is changed within `change` only.
     nonisolated(unsafe) let observer = observer
@@ -182,7 +182,7 @@ extension Scheduler {
     }
   }
 
-  /// Suspends the current task until the scheduler is idle. `isOwn` says whether the scheduler owns the task.
+  /// Suspends the current task until the test is idle. `isOwn` says whether the scheduler owns the task.
   ///
   /// Returns the waiter, which knows why and by which task the wait was aborted, if it was.
   @discardableResult

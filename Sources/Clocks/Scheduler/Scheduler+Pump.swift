@@ -9,7 +9,7 @@ enum Action {
   case wakeAndRun(UnsafeContinuation<Void, any Error>, task: UInt64)
   /// Lets a parked thread continue with its job. From then on, that thread performs the scheduler's actions.
   case resume(ParkedThread)
-  /// Resumes a task that waited for the scheduler to be idle.
+  /// Resumes a task that waited for the test to be idle.
   case finish(UnsafeContinuation<Void, Never>, isOwn: Bool)
   case begin(TimedCallback)
   case cancel([RetainedTask])

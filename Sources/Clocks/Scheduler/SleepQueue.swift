@@ -61,7 +61,7 @@ struct SleepQueue: ~Copyable {
   private var slotCount = 0
   /// The slot that was freed last; -1 if no slot is free.
   private var firstFree: Int32 = -1
-  /// The names of the tasks that have one, by slot; outdated for a free slot.
+  /// For each slot, the name of the sleeping task, if the task has a name; outdated for a free slot.
   private var names: [Int32: String] = [:]
   private var hasNames = false
   private var nextNumber: UInt64 = 0

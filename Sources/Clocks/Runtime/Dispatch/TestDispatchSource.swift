@@ -39,8 +39,8 @@ import ClocksSupport
     private var pending: TimedCallback?
     /// The number of the callback that was made last.
     ///
-    /// Any other is void. Thread A takes a callback from the queue of sleeps. Thread B sets the timer anew. Then thread
-    /// A begins the former callback.
+    /// A callback with another number does nothing when it begins. Thread A takes a callback from the queue of sleeps.
+    /// Thread B sets the timer to another instant. Then thread A begins the callback that it has taken.
     private var newest: UInt64 = 0
 
     /// What a handler has to do. It counts while the source is active and not suspended.
@@ -56,7 +56,9 @@ import ClocksSupport
     private var firings: (new: UInt, handled: UInt) = (0, 0)
     /// The data that the program has merged and the handler has not received, as far as is known.
     private var unhandled: UInt = 0
-    /// Due until the source is registered, because no event comes before. A timer fires without registration.
+    /// The registration with Dispatch. It is due from the start, because no event comes before it.
+    ///
+    /// A timer fires without it, so there it is due only if the test has set a registration handler.
     private var registration: Work
     var cancellation = Work()
 
@@ -113,7 +115,7 @@ import ClocksSupport
     /// How often the timer had fired when its handler began; `nil` if that is left to Dispatch.
     var timerData: UInt? { lock.withLock { firings.handled > 0 ? firings.handled : nil } }
 
-    /// Notes that the event's handler begins. Data that was merged meanwhile is for another call.
+    /// Notes that the event's handler begins. Data merged since Dispatch took the call's data is for the next call.
     private func eventBegins() {
       firings = (0, firings.new)
       guard unhandled > 0 else { return }

@@ -253,7 +253,7 @@ enum QualityOfService: Int {
 }
 
 extension RealTime {
-  /// Runs `body` on a thread of the pool at this instant, unless the instant never comes.
+  /// Runs `body` at this instant, on a global queue of Dispatch or in a task, unless the instant never comes.
   func schedule(_ body: @escaping @Sendable () -> Void) {
     guard let nanosecondsLeft else { return }
     // A 32-bit `Int` could not hold three seconds.

@@ -60,7 +60,7 @@ final class JobPause: @unchecked Sendable {
 
   private var isParallel: Bool { phase == .parallel || phase == .parallelInWait }
 
-  /// Ends the pause on the job's thread. Calls `countAsRunning` if the job counts as a block.
+  /// Ends the pause on the job's thread. Calls `countAsRunning` if the job is a parallel job.
   ///
   /// - Parameter isInWait: Whether the thread is still in an outer wait, during which the job stays resumed.
   func end(isInWait: Bool, _ countAsRunning: () -> Void) {

@@ -18,9 +18,9 @@ enum OutsideWork {
   static func continues() { count.add(1, ordering: .relaxed) }
   static func ends() { count.subtract(1, ordering: .relaxed) }
 
-  /// Whether there may be such work, besides real timers of run loops. Without it, time may jump immediately.
+  /// Whether outside work may exist, besides real timers of run loops. Without such work, time may jump immediately.
   ///
-  /// A file, a socket or a child process that can end a wait has a thread, or a source of Dispatch.
+  /// `count` includes files, sockets and child processes that can end a wait: each has a thread or a dispatch source.
   static var isPossible: Bool { count.load(ordering: .relaxed) > 0 }
 
   /// Guards `outsideThreads`. Rank `leaf`.

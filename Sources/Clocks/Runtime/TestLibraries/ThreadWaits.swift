@@ -172,7 +172,7 @@ final class ThreadWaits: @unchecked Sendable {
   private let holdsTime = Atomic(false)
   /// Whether the innermost pause is for a run loop.
   let isInRunLoop = Atomic(false)
-  /// The instant of the timer that is due, in nanoseconds of the monotonic clock; 0 if none is.
+  /// The latest instant of the timers that are due, in nanoseconds of the monotonic clock; 0 if none is due.
   let dueInstant = Atomic<UInt64>(0)
   /// The slice of real time for which the thread runs its run loop; `nil` outside it.
   var slice: RunLoopSlice?

@@ -30,7 +30,7 @@ extension SchedulerState {
     }
   }
 
-  /// Ends the wait of a scope for its leftovers, if these have run for too long. Returns what follows.
+  /// Ends the wait of a scope for its leftovers, if these have run for too long. Returns the action for that.
   mutating func endWait(after duration: Duration) -> Action? {
     guard let waiter = idleWaiters.settles.first, scope?.isTooLong(after: duration) == true else {
       return nil

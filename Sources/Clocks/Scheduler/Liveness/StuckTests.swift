@@ -6,7 +6,7 @@ import ClocksSupport
 /// for as long as it took to report the tests: each task that the test library awaits belongs to a
 /// reported test, and no job begins in any of them.
 enum StuckTests {
-  /// The ids of the awaited tasks of the test library, and the number of jobs that have begun in each test.
+  /// The ids of the tasks that Swift Testing awaits, if it runs the tests, and the progress of each test.
   private typealias Situation = [UInt64]
 
   /// The situation when only stuck tests were left. Used by the watchdog's timer only.

@@ -197,7 +197,7 @@ final class ScopeState {
       && (pace.pause == nil || virtualClock.sleeps.count == 0)
   }
 
-  /// Returns what follows from an alarm that rings while the scheduler is idle; `nil` for nothing.
+  /// Returns what follows from an alarm that rings while the test is idle; `nil` for nothing.
   func alarmRings(_ number: Int, _ others: AutoAdvance.Others) -> Action? {
     guard let alarm = pace.alarm, alarm.number == number else { return nil }
     pace.lookAround()
