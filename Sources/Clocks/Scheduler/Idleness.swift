@@ -32,7 +32,7 @@ struct Idleness: ~Copyable {
   ///
   /// A thread is requested only when this is `none`, so a scheduler never has two threads that act.
   var thread = Thread.none
-  /// The main thread still comes for each withdrawn request. This counts those visits, which must do nothing.
+  /// Counts the withdrawn requests for which the main thread has yet to come. When it comes, it must do nothing.
   private var withdrawnRequests = 0
   private(set) var isActingOnMain = false
 
@@ -163,11 +163,7 @@ struct Idleness: ~Copyable {
       return
     }
     abandonedExternalJobs -= 1
-    if isAbandoned {
-      isExternalJobAbandonedOnMain = false
-      isMainTaken = false
-    }
-    guard abandonedExternalJobs == 0, isExternalJobAbandonedOnMain else { return }
+    guard isAbandoned || abandonedExternalJobs == 0, isExternalJobAbandonedOnMain else { return }
     isExternalJobAbandonedOnMain = false
     isMainTaken = false
   }

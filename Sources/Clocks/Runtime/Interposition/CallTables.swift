@@ -71,7 +71,7 @@ package enum RuntimeSymbol {
 
     /// Redirects the calls of all functions that exist, in one pass.
     ///
-    /// Returns the positions of the functions that the image calls which counts for `redirect`.
+    /// Returns the positions of the functions that one image calls: the image that counts for `redirect`.
     static func redirectEach(_ entries: [Entry], in callers: Callers) -> Set<Int> {
       let images = callers.images
       let results = redirectEach(entries, in: images)

@@ -98,7 +98,7 @@ import Synchronization
     static func count(of owner: any PausableOwner) -> Int {
       lock.withLock { timers.values.count { $0.owner === owner } }
     }
-    /// The owners of which a timer was due. One test's thread must not take another test's timer.
+    /// What is known of each owner's due timers. One test's thread must not take another test's timer.
     nonisolated(unsafe) private static var firings: [ObjectIdentifier: Firings] = [:]
     /// How many timers of an owner have been due.
     static func fired(of owner: any PausableOwner) -> Int { firings(of: owner).count }
