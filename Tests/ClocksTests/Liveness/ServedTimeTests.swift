@@ -52,7 +52,10 @@ import Testing
   }
 
   /// In processes of their own, because they occupy all threads of Dispatch.
-  @Test(arguments: [("waitsForWorkThatHasNoThread", "0.5", 0), ("waitsForever", "0.1", 1)])
+  @Test(arguments: [
+    ("waitsForWorkThatHasNoThread", "0.5", 0), ("waitsForAQueueThatHasNoThread", "0.5", 0),
+    ("waitsForever", "0.1", 1),
+  ])
   func aJobThatWaitsForAThreadIsNotBlocked(
     _ test: String, blockedAfter: String, exitCode: Int32
   ) async throws {
@@ -85,6 +88,27 @@ import Testing
     let semaphore = DispatchSemaphore(value: 0)
     // A library's own thread submits it, so the test does not count it.
     Thread.detachNewThread { DispatchQueue.global().async { semaphore.signal() } }
+    Self.wait(for: semaphore)
+  }
+
+  @Test func waitsForAQueueThatHasNoThread() async {
+    guard isAsked else { return }
+    // The serial queues of a process share 255 threads.
+    let areSubmitted = DispatchGroup()
+    for _ in 0..<300 {
+      areSubmitted.enter()
+      Thread.detachNewThread {
+        DispatchQueue(label: "taken").async { usleep(2_000_000) }
+        areSubmitted.leave()
+      }
+    }
+    areSubmitted.wait()
+    let end = uptime() + 2_000_000_000
+    Thread.detachNewThread { while uptime() < end {} }
+    let clock = TestClock()
+    await clock.settle()
+    let semaphore = DispatchSemaphore(value: 0)
+    Thread.detachNewThread { DispatchQueue(label: "late").async { semaphore.signal() } }
     Self.wait(for: semaphore)
   }
 

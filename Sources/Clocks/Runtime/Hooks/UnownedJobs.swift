@@ -78,12 +78,17 @@ final class UnownedJobs: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` once all schedulers and all jobs of default priority that now wait for a thread have got one.
-  static func afterReadyJobs(_ body: @escaping @Sendable () -> Void) {
+  /// Runs `body` once all schedulers, jobs and serial queues of default priority that now wait for a thread have got
+  /// one.
+  static func afterReadyWork(_ body: @escaping @Sendable () -> Void) {
     RuntimeHooks.startThread(on: .pool) {
       let jobs = all[Int(TaskPriority.medium.rawValue)]
       let isBlocked = jobs.lock.withLock { jobs.isQueueBlocked }
-      InternalDispatch.submit(body, to: jobs.queue(isBlocked: isBlocked))
+      InternalDispatch.submit(
+        {
+          // The serial queues of a process share 255 threads, which are those of this queue.
+          InternalDispatch.submit(body, to: InternalDispatch.globalQueue(.default, isBlocked: true))
+        }, to: jobs.queue(isBlocked: isBlocked))
     }
   }
 

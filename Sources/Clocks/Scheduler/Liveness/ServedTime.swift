@@ -93,7 +93,7 @@ struct MachineLoad {
       hasServedBlock: hasServed)
     if hasServed {
       Self.hasServedBlock.store(false, ordering: .relaxed)
-      UnownedJobs.afterReadyJobs { Self.hasServedBlock.store(true, ordering: .releasing) }
+      UnownedJobs.afterReadyWork { Self.hasServedBlock.store(true, ordering: .releasing) }
     }
     return interval
   }
