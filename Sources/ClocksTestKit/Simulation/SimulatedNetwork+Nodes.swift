@@ -57,7 +57,7 @@ extension SimulatedNetwork {
   ) {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     guard let index = nodes.index(of: node, in: "crash(_:)", at: callSite) else { return }
-    nodes.crash(index) { disconnect(index) }
+    nodes.crash(index) { endLives(of: index, before: $0) }
   }
 
   /// Returns whether a node runs: it has not crashed, or was restarted since the crash. O(1).

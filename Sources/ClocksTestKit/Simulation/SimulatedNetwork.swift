@@ -35,9 +35,8 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
     let continuation: AsyncStream<Envelope<Message>>.Continuation
   }
 
-  /// The inboxes of a node, and the messages that wait for an inbox.
+  /// The inboxes of one life of a node, and the messages that wait for an inbox.
   private struct Arrivals {
-    /// The number of crashes after which the node was disconnected.
     var life = 0
     var inboxes: [Inbox] = []
     /// The messages that have arrived while there was no inbox.
@@ -150,16 +149,22 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
   private func arrive(
     _ envelope: Envelope<Message>, at receiver: Int, in life: Int, from sender: Int
   ) {
-    guard nodes.reachableLife(of: receiver, from: sender) == life else {
-      return nodes.time.mark("out of reach: \(envelope.payload)")
-    }
+    guard nodes.reachableLife(of: receiver, from: sender) != nil,
+      let inboxes = inboxes(of: receiver, in: life, keeping: envelope)
+    else { return nodes.time.mark("out of reach: \(envelope.payload)") }
     nodes.time.mark("arrives: \(envelope.payload)")
-    let inboxes = lock.withLock {
-      let inboxes = arrivals[receiver].inboxes
-      if inboxes.isEmpty { arrivals[receiver].kept.append(envelope) }
-      return inboxes
-    }
     for inbox in inboxes { inbox.continuation.yield(envelope) }
+  }
+
+  /// Returns the inboxes of a node's life; `nil` if that life has ended. If there is no inbox, keeps the message.
+  private func inboxes(of node: Int, in life: Int, keeping envelope: Envelope<Message>) -> [Inbox]?
+  {
+    endLives(of: node, before: life)
+    return lock.withLock {
+      guard arrivals[node].life == life else { return nil }
+      if arrivals[node].inboxes.isEmpty { arrivals[node].kept.append(envelope) }
+      return arrivals[node].inboxes
+    }
   }
 
   /// Returns the messages that arrive at a node, until it crashes.
@@ -189,13 +194,12 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
   }
 
   /// Returns the number of the inbox, and the messages that were kept for it; `nil` if the node's life has ended.
-  ///
-  /// Thread B may crash the node after thread A has read its life.
   private func addInbox(
     _ continuation: AsyncStream<Envelope<Message>>.Continuation, to node: Int, in life: Int
   ) -> (Int, [Envelope<Message>])? {
-    lock.withLock {
-      guard arrivals[node].life <= life else { return nil }
+    endLives(of: node, before: life)
+    return lock.withLock {
+      guard arrivals[node].life == life else { return nil }
       createdInboxes += 1
       arrivals[node].inboxes.append(Inbox(number: createdInboxes, continuation: continuation))
       defer { arrivals[node].kept = [] }
@@ -207,15 +211,19 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
     lock.withLock { arrivals[node].inboxes.removeAll { $0.number == inbox } }
   }
 
-  /// Ends the inboxes of a node, and drops the messages that were kept for it.
-  func disconnect(_ node: Int) {
+  /// Ends the inboxes of a node's lives before `life`, and drops the messages that were kept for them.
+  ///
+  /// While thread A crashes the node, thread B may restart it and use the new life. Whichever calls this function first
+  /// ends the old life.
+  func endLives(of node: Int, before life: Int) {
     // The messages are released without the lock: they may be the user's objects.
-    let ended = lock.withLock {
-      defer { arrivals[node] = Arrivals(life: arrivals[node].life + 1) }
+    let ended: Arrivals? = lock.withLock {
+      guard arrivals[node].life < life else { return nil }
+      defer { arrivals[node] = Arrivals(life: life) }
       return arrivals[node]
     }
     withExtendedLifetime(ended) {
-      for inbox in ended.inboxes { inbox.continuation.finish() }
+      for inbox in ended?.inboxes ?? [] { inbox.continuation.finish() }
     }
   }
 }

@@ -125,8 +125,9 @@ final class SimulatedNodes: Sendable {
 
   /// Ends the life of a node; does nothing if it has crashed already.
   ///
-  /// - Parameter disconnect: Ends the connections of the node, before its tasks are cancelled.
-  func crash(_ node: Int, disconnect: () -> Void) {
+  /// - Parameter endLives: Ends the connections of the node's lives before the given one. It is called before the
+  ///   node's tasks are cancelled.
+  func crash(_ node: Int, endLives: (_ next: Int) -> Void) {
     let ended: Node? = lock.withLock {
       let before = nodes[node]
       guard before.runs else { return nil }
@@ -138,7 +139,7 @@ final class SimulatedNodes: Sendable {
     guard let ended else { return }
     time.mark("crash of \(names[node])")
     for handler in ended.crashHandlers { handler() }
-    disconnect()
+    endLives(ended.crashes + 1)
     for task in ended.tasks { task.cancel() }
   }
 

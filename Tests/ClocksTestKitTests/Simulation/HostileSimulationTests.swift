@@ -1,7 +1,8 @@
 import Clocks
-import ClocksTestKit
 import Foundation
 import Testing
+
+@testable import ClocksTestKit
 
 /// Calls that make no sense: they have a stated effect, or are a failure at the line of the call, and never stop the
 /// program or wait forever.
@@ -102,6 +103,23 @@ import Testing
     }
     #expect(summary?.isComplete == true)
     #expect(Set(ends.all) == [["NodeCrashedError", "cancelled: true", "second life"]])
+  }
+
+  /// A thread may restart a node while another thread still crashes it.
+  @Test(.virtualTime) func theInboxOfANewLifeSurvivesTheCrashOfTheOldOne() async throws {
+    let net = Net(in: try VirtualTime.required, nodes: ["a", "b"], latency: .zero ... .zero)
+    let old = net.inbox(of: "a")
+    let new = Log<AsyncStream<Envelope<Int>>>()
+    net.nodes.onCrash(of: 0) {
+      net.restart("a")
+      new.add(net.inbox(of: "a"))
+    }
+    net.crash("a")
+    try await net.send(1, from: "b", to: "a")
+    var messages = new.all[0].makeAsyncIterator()
+    #expect(await messages.next()?.payload == 1)
+    var ended = old.makeAsyncIterator()
+    #expect(await ended.next() == nil)
   }
 
   /// What is left of a network, a disk and a connection after their scope neither waits nor fails.
