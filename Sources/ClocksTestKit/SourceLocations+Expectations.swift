@@ -93,6 +93,20 @@ extension Probe {
   }
 }
 
+extension Probe where Element: Equatable {
+  /// Expects that the next event is an element equal to `element`, within `limit` from now.
+  /// Records failures at `sourceLocation`.
+  @discardableResult
+  public nonisolated(nonsending) func expectNext(
+    _ element: Element, within limit: Duration, sourceLocation: SourceLocation
+  ) async -> Bool {
+    let site = CallSite(sourceLocation)
+    return await expectNext(
+      element, within: limit, fileID: site.fileID, filePath: site.filePath, line: site.line,
+      column: site.column)
+  }
+}
+
 /// Expects an exact number of confirmations while `body` runs and within a virtual time after it.
 /// Records failures at `sourceLocation`.
 @discardableResult
@@ -153,16 +167,18 @@ public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & Sen
 /// Records failures at `sourceLocation`.
 @discardableResult
 public nonisolated(nonsending) func withVirtualTime<Result>(
-  autoAdvance: Bool = true, leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel,
-  stuckAfter: Duration = .seconds(5), runningLimit: Duration = .seconds(60),
+  autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
+  leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
+  freezesDate: Bool = true, runningLimit: Duration = .seconds(60),
   sourceLocation: SourceLocation,
   operation: nonisolated(nonsending) (VirtualTime) async throws -> Result
 ) async throws -> Result {
   let site = CallSite(sourceLocation)
   return try await withVirtualTime(
-    autoAdvance: autoAdvance, leftoverSleeps: leftoverSleeps, stuckAfter: stuckAfter,
-    runningLimit: runningLimit, fileID: site.fileID, filePath: site.filePath, line: site.line,
-    column: site.column, operation: operation)
+    autoAdvance: autoAdvance, jumpsAfter: jumpsAfter, leftoverSleeps: leftoverSleeps,
+    stuckAfter: stuckAfter, freezesDate: freezesDate, runningLimit: runningLimit,
+    fileID: site.fileID, filePath: site.filePath, line: site.line, column: site.column,
+    operation: operation)
 }
 
 /// Runs `operation` in many orders of its jobs, in virtual time, and explains the first failure.

@@ -1,6 +1,7 @@
 import Clocks
 import ClocksSupport
 import ClocksTestKit
+import Foundation
 import Testing
 
 /// Helpers that pass the place of their call on.
@@ -37,11 +38,12 @@ import Testing
       await probe.expectEnd(within: .zero, sourceLocation: here)
       await probe.next(within: .zero, sourceLocation: here)
       await probe.expectError(within: .zero, sourceLocation: here)
+      await probe.expectNext(2, within: .zero, sourceLocation: here)
       let other = Probe([1].async, on: clock, sourceLocation: here)
       await other.expectNothing(sourceLocation: here)
       await other.finish(sourceLocation: here)
     }
-    #expect(failures.count == 14)
+    #expect(failures.count == 15)
     #expect(failures.map(\.line).allSatisfy { $0 == 7 })
   }
 
@@ -94,6 +96,28 @@ import Testing
       }
     }
     #expect(failures.map(\.line) == [9])
+  }
+
+  @Test func aScopeWithASourceLocationTakesEachOption() async throws {
+    let here = SourceLocation(
+      fileID: "Kit/Helper.swift", filePath: "/Kit/Helper.swift", line: 10, column: 3)
+    var isDateReal = false
+    let failures = try await failures {
+      try await withVirtualTime(
+        autoAdvance: false, jumpsAfter: .seconds(-1), leftoverSleeps: .fail,
+        stuckAfter: .seconds(-2), freezesDate: false, runningLimit: .seconds(-3),
+        sourceLocation: here
+      ) { time in
+        let date = Date()
+        await time.advance(by: .seconds(86_400))
+        isDateReal = Date().timeIntervalSince(date) < 3_600
+      }
+    }
+    #expect(isDateReal)
+    #expect(failures.map(\.line) == [10])
+    for option in ["jumpsAfter", "stuckAfter", "runningLimit"] {
+      #expect(failures.first?.text.contains("`\(option):`") == true)
+    }
   }
 
   @Test func aSearchTakesASourceLocation() async throws {
