@@ -73,10 +73,12 @@ extension Trait where Self == VirtualTimeTrait {
   /// - Parameters:
   ///   - autoAdvance: Whether time jumps when nothing can run. If `false`, the test advances time.
   ///   - jumpsAfter: The pause in real time, without any event, before each jump of time; none by default.
-  ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of the test.
+  ///   - leftoverSleeps: Whether tasks that still sleep, or run without end, when the test returns, are a failure of
+  ///     the test.
   ///   - stuckAfter: How long nothing can run, in real time, before the test counts as stuck.
   ///   - freezesDate: Whether `Date()` reads virtual time, too.
-  ///   - runningLimit: The real time after which a test that still runs counts as endless.
+  ///   - runningLimit: The real time for which the test's tasks and blocks may run. Time in which none of them runs does
+  ///     not count, and tests that run in parallel share the time.
   public static func virtualTime(
     autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
@@ -94,9 +96,11 @@ extension Trait where Self == VirtualTimeTrait {
   ///   - date: The date that `Date()` reads when the test begins; see ``Clocks/VirtualTime/date``.
   ///   - autoAdvance: Whether time jumps when nothing can run. If `false`, the test advances time.
   ///   - jumpsAfter: The pause in real time, without any event, before each jump of time; none by default.
-  ///   - leftoverSleeps: Whether tasks that still sleep when the test returns are a failure of the test.
+  ///   - leftoverSleeps: Whether tasks that still sleep, or run without end, when the test returns, are a failure of
+  ///     the test.
   ///   - stuckAfter: How long nothing can run, in real time, before the test counts as stuck.
-  ///   - runningLimit: The real time after which a test that still runs counts as endless.
+  ///   - runningLimit: The real time for which the test's tasks and blocks may run. Time in which none of them runs does
+  ///     not count, and tests that run in parallel share the time.
   public static func virtualTime(
     date: Date, autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),

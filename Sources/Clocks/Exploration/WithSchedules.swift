@@ -79,7 +79,7 @@ public struct ScheduleCount: Hashable, Sendable {
 ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
 ///   - upTo: The maximum time that passes in one stall.
 ///   - explores: What else the search decides, such as random numbers.
-///   - leftoverSleeps: Whether tasks that still sleep when the operation returns are a failure.
+///   - leftoverSleeps: Whether tasks that still sleep, or run without end, when the operation returns, are a failure.
 ///   - fileID: The file in which a failure is recorded, as `#fileID`.
 ///   - filePath: The file in which a failure is recorded, as `#filePath`.
 ///   - line: The line at which a failure is recorded.

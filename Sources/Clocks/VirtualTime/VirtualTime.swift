@@ -8,7 +8,7 @@ import ClocksSupport
 ///
 /// The idea comes from Go's `testing/synctest` and tokio's paused clock.
 public final class VirtualTime: Sendable {
-  /// The treatment of tasks that still sleep when the body of a scope returns.
+  /// The treatment of tasks that still sleep, or run without end, when the body of a scope returns.
   public enum LeftoverSleeps: Sendable {
     /// Cancels them.
     case cancel
