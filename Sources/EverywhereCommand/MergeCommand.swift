@@ -10,8 +10,8 @@ struct MergeCommand {
 
       --output FILE   write the page to a file, not to standard output
 
-    Exits with 1 if a test has failed or the report of a shard is missing, and with 66 if there is
-    no report.
+    Exits with 1 if a test has failed, or if the report of a shard is missing or cut off, and with
+    66 if there is no report or a FOLDER is missing.
     """
 
   var output: String?

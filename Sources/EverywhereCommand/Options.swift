@@ -16,18 +16,21 @@ struct Options: Sendable {
     with its arguments. The suite is not changed.
 
       --orders N      run each test in N orders of its jobs; the first is first in, first out
-      --seed S        the seed of the orders, or of the one order without --orders
+      --seed S        run each test in the order S; with --orders, the orders after the first are
+                      S + 1, S + 2 and so on (by default, S is 1)
       --replay TOKEN  run one test, and no other, in the order of a token from a report
       --report FILE   write the report as JSON, too: the seconds of a test are those of the first
-                      order; realSeconds at the end is how long COMMAND took in the first order
+                      order; realSeconds at the end is how long COMMAND took in the first order,
+                      without the build
       --real TEST     run a test, a suite or a module in real time; may be repeated
       --only TEST     run nothing else in virtual time; may be repeated
 
     A TEST is a name from a report or a part of it: 'ShopTests.Cart/total()', Cart/total, Cart or
     ShopTests. A TOKEN is a whole name and a seed: 'ShopTests.Cart/total()@17'.
 
-    Exits with the code of COMMAND; with --orders, with 1 if a test has failed in any order; with
-    64 if an option is wrong or the test of a token is not there.
+    Exits with the code of COMMAND; with --orders, with 1 if a test has failed, or a process has
+    crashed, in any order; with 64 if an option is wrong or the test of a token is not there; with
+    127 if COMMAND cannot be started.
     """
 
   var orders = 1
