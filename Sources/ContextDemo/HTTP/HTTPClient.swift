@@ -14,7 +14,7 @@ struct HTTPClient: Sendable {
   /// When the caller is cancelled, the client throws immediately and does not wait for the request.
   static func session(_ session: URLSession) -> HTTPClient {
     HTTPClient { request in
-      // The session works on its own threads.
+      // Virtual time cannot see a socket.
       try await holdingVirtualTime { try await session.answer(to: request) }
     }
   }

@@ -6,7 +6,7 @@ import TimeoutTask
 
 @testable import ContextDemo
 
-/// Tests the countdown through `URLSession`, whose threads a clock cannot see.
+/// Tests the countdown through `URLSession`, with a stub as the server.
 @Suite struct CountdownPostsTests {
   let server = StubServer()
 
@@ -49,7 +49,7 @@ import TimeoutTask
 
     var requests = server.requests.makeAsyncIterator()
     for line in ["3...", "2...", "1..."] {
-      // The model sleeps after the answer, which arrives on a thread that the clock cannot see.
+      // The model sleeps after the answer, which may arrive on a thread that the clock cannot see.
       try await clock.waitForSleeps(atLeast: 1)
       #expect(await requests.next()?.line == line)
       await clock.advance(by: .seconds(1))
