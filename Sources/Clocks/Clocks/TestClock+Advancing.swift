@@ -44,8 +44,9 @@ extension TestClock {
   /// the advance wakes in the same advance, at its own deadline, if that is not after the target. At the end
   /// the clock's time is set to the target.
   ///
-  /// Concurrent advances are queued and add up. If a task that an advance has woken calls an advance itself,
-  /// that one is queued, too. With the default duration of zero, the tasks run and time stays.
+  /// Concurrent advances of one clock are queued and add up. If a task that an advance has woken advances the
+  /// same clock, that advance is queued, too. Advances of different clocks move in step. With the default
+  /// duration of zero, the tasks run and time stays.
   ///
   /// Cancellation has no effect: an advance always completes. O(k log n + jobs that run), for k of n
   /// pending sleeps that wake.

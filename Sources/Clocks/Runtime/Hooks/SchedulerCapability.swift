@@ -23,11 +23,13 @@ public enum SchedulerCapability: Int, Sendable, Comparable, CaseIterable {
 
   /// The parts of a test that cannot be seen in this process, in words; empty if everything is seen.
   ///
-  /// The first use installs the hooks, as ``current`` does. O(1).
+  /// Outside Linux, dates are real, and neither the creation of tasks nor jobs of custom executors are seen. That is
+  /// not listed. The first use installs the hooks, as ``current`` does. O(1).
   public static var missing: [String] { selfTest.missing }
 
-  /// The self-test of this process, which runs when the hooks are installed.
+  /// The self-test of this process: it runs before the first clock or scope is made.
   ///
+  /// It runs again if other code has set the runtime's hook for jobs before a later clock or scope is made.
   /// The first use installs the hooks, as ``current`` does. O(1).
   public static var selfTest: SchedulingSelfTest { RuntimeHooks.selfTest }
 }
@@ -65,7 +67,7 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
     return missingJobs.isEmpty ? .executors : .enqueueHook
   }
 
-  /// The parts that are not seen, in words; empty if everything is seen.
+  /// The parts that are not seen, in words; empty if everything is seen. ``SchedulerCapability/missing`` has exceptions.
   public var missing: [String] {
     missingJobs + unverified + hiddenFiles + (seesDispatch ? [] : Self.dispatch)
   }
