@@ -3,6 +3,8 @@ struct Blockage: Sendable {
   /// The job's task; 0 if it is not known.
   var task: UInt64
   var number: UInt64
+  /// The limit for which the job has held its thread.
+  var limit: Duration
   /// The number of ready jobs; `nil` if nothing in the test waits for the job.
   var waiting: Int?
   /// Whether the job is known to hold the main thread.
@@ -12,16 +14,15 @@ struct Blockage: Sendable {
   /// Whether a delayed block of the test, or a timer on a queue, waits for virtual time to move.
   var hasDelayedBlock = false
 
-  func description(after limit: Duration) -> String {
-    let text = cause(after: limit)
-    guard hasDelayedBlock else { return text }
-    return text + """
+  var description: String {
+    guard hasDelayedBlock else { return cause }
+    return cause + """
 
       A delayed block is pending: it begins only when virtual time moves, and that waits for this job.
       """
   }
 
-  private func cause(after limit: Duration) -> String {
+  private var cause: String {
     let job = task == 0 ? "A job" : "A job of task #\(task)"
     guard let waiting else {
       return """

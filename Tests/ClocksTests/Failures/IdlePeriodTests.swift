@@ -50,8 +50,8 @@ import Testing
   @Test func noReportEndsWithAnEmptyLine() {
     let limit = Duration.seconds(30)
     let reports = [
-      Blockage(task: 1, number: 1, waiting: nil).description(after: limit),
-      Blockage(task: 1, number: 1, waiting: 1).description(after: limit),
+      Blockage(task: 1, number: 1, limit: limit, waiting: nil).description,
+      Blockage(task: 1, number: 1, limit: limit, waiting: 1).description,
       Absence(tasks: [1]).description(after: limit),
       Absence(tasks: [1], queues: ["held"]).description(after: limit),
       Standstill(sleeps: [], nanoseconds: 0).description(after: limit),

@@ -34,7 +34,7 @@ import Testing
     #expect(alone != nil)
     #expect(alone?.waiting == nil)
     #expect(
-      alone?.description(after: .zero).contains(
+      alone?.description.contains(
         "in a scope a loop that waits for `Date()` or `ContinuousClock.now` must sleep.") == true)
     #expect(clock.scheduler.newBlockage(after: .zero) == nil)
     // This job was started externally, and now another one waits for it.
@@ -47,6 +47,18 @@ import Testing
     await task.value
   }
 
+  /// In a search, the limit is lower, and the text states the limit that was used.
+  @Test func aLoneJobOfASearchIsReportedAfterTenSeconds() {
+    var options = ScopeOptions()
+    #expect(options.limitOfLoneJob(.seconds(30)) == .seconds(30))
+    options.isExplored = true
+    #expect(options.limitOfLoneJob(.seconds(30)) == .seconds(10))
+    #expect(options.limitOfLoneJob(.seconds(3)) == .seconds(3))
+    let blockage = Blockage(task: 1, number: 1, limit: .seconds(10), waiting: nil)
+    #expect(
+      blockage.description.contains(" for more than 10.0 seconds of real time, and nothing else"))
+  }
+
   /// The block waits for time, time waits for the job, and the job may wait for the block.
   @Test func aDelayedBlockIsNamed() async throws {
     try await withVirtualTime { time in
@@ -54,7 +66,7 @@ import Testing
       let found =
         time.scheduler.newBlockage(after: .zero) ?? time.scheduler.newBlockage(after: .zero)
       #expect(
-        found?.description(after: .zero).hasSuffix(
+        found?.description.hasSuffix(
           """
 
           A delayed block is pending: it begins only when virtual time moves, and that waits for this job.

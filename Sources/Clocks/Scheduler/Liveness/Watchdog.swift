@@ -54,8 +54,7 @@ enum Watchdog {
         goesOn(ParallelJob.reason)
       }
       if let blockage = scheduler.newBlockage(after: limit) {
-        let description = blockage.description(after: limit)
-        report(scheduler.withScopeDescription(description), of: scheduler) {
+        report(scheduler.withScopeDescription(blockage.description), of: scheduler) {
           scheduler.abort(blockage)
         }
       }
@@ -154,7 +153,8 @@ enum Watchdog {
 
 // Each function named `new…` returns a finding once.
 extension Scheduler {
-  /// Returns the job that has held its thread for longer than `limit`. O(1); O(pending sleeps) if there is one.
+  /// Returns the job that has held its thread for longer than `limit`, or less in a search. O(1); O(pending sleeps) if
+  /// there is one.
   func newBlockage(after limit: Duration) -> Blockage? {
     change { state in
       let waiting = state.idleness.ready.count
@@ -162,16 +162,16 @@ extension Scheduler {
       let job = state.activity.running(state.idleness)
       if state.activity.blockage.isDue(othersWait ? job?.number : nil, after: limit), let job {
         return Blockage(
-          task: job.task, number: job.number, waiting: waiting,
+          task: job.task, number: job.number, limit: limit, waiting: waiting,
           isOnMain: state.idleness.isRunningOnMain, canAbandonTest: scope?.whenAbandoned != nil,
           hasDelayedBlock: scope?.virtualClock.sleeps.hasDelayedBlock == true)
       }
       // The process-wide owner also counts jobs that are not part of the test.
       guard !othersWait, !isProcessWide || state.activity.running != nil else { return nil }
-      let limit = state.scope?.scope.options.isExplored == true ? min(limit, .seconds(10)) : limit
-      guard state.activity.loneJob.isDue(job?.number, after: limit), let job else { return nil }
+      let alone = scope?.options.limitOfLoneJob(limit) ?? limit
+      guard state.activity.loneJob.isDue(job?.number, after: alone), let job else { return nil }
       return Blockage(
-        task: job.task, number: job.number, waiting: nil,
+        task: job.task, number: job.number, limit: alone, waiting: nil,
         hasDelayedBlock: scope?.virtualClock.sleeps.hasDelayedBlock == true)
     }
   }

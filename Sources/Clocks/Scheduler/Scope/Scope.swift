@@ -50,6 +50,13 @@ package struct ScopeOptions: Sendable {
   var isOneOfMany: Bool {
     if case .never = recording { true } else { false }
   }
+
+  /// Returns how long a job may hold its thread while nothing else happens in the test: at most ten seconds in a search.
+  ///
+  /// - Parameter limit: The limit outside a search.
+  func limitOfLoneJob(_ limit: Duration) -> Duration {
+    isExplored ? min(limit, .seconds(10)) : limit
+  }
 }
 
 /// Whether a recording was requested in runs that were too many to be recorded.
