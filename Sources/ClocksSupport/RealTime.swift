@@ -93,6 +93,18 @@ extension Duration {
     return "\(sign)\(seconds).\(fraction.isEmpty ? "0" : fraction) seconds"
   }
 
+  /// The length as Swift code, for example `.milliseconds(5)`.
+  package var swiftCode: String {
+    let units: [(name: String, attoseconds: Int128)] = [
+      ("seconds", 1_000_000_000_000_000_000), ("milliseconds", 1_000_000_000_000_000),
+      ("microseconds", 1_000_000_000_000), ("nanoseconds", 1_000_000_000),
+    ]
+    for unit in units where attoseconds % unit.attoseconds == 0 {
+      return ".\(unit.name)(\(attoseconds / unit.attoseconds))"
+    }
+    return ".init(attoseconds: \(attoseconds))"
+  }
+
   /// The sign, the whole seconds, and the digits of the fraction without zeros at their end.
   private var digits: (sign: String, seconds: UInt128, fraction: String) {
     // `components` traps beyond the range of an `Int64`.

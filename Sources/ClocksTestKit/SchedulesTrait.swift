@@ -73,7 +73,9 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
           failWithError: { error, text in
             Issue.record(error, Comment(rawValue: text), sourceLocation: location)
           },
-          replayForm: { "@Test(.schedule(\"\($0)\"))" }
+          replayForm: { [slack] in
+            "@Test(.schedule(\"\($0)\"\(replayArguments(slack: slack))))"
+          }
         ),
         operation: { time in
           if let date = virtualTime?.date { time.date = date }
@@ -152,7 +154,7 @@ extension Trait where Self == SchedulesTrait {
   ///
   /// - Parameters:
   ///   - token: The token that a failure has printed.
-  ///   - slack: The maximum delay with which a sleep wakes. Pass the value that the search used.
+  ///   - slack: The maximum delay with which a sleep wakes. The replay line has the value that the search used.
   public static func schedule(_ token: String, slack: Duration = .zero) -> Self {
     SchedulesTrait(count: .schedule(token), seed: nil, slack: slack)
   }

@@ -29,6 +29,8 @@ struct MergedSearches {
       var schedule: Int
       var text: String
       var token: String
+      /// The arguments that a replay needs besides the token; `nil` if there are none.
+      var arguments: String?
     }
 
     var result: String
@@ -184,7 +186,10 @@ struct MergedSearches {
         lines += failure.text.split(separator: "\n", omittingEmptySubsequences: false).map(
           String.init)
         lines += ["```", ""]
-        if !failure.token.isEmpty { lines += ["Replay: `.schedule(\"\(failure.token)\")`", ""] }
+        if !failure.token.isEmpty {
+          let arguments = failure.arguments ?? ""
+          lines += ["Replay: `.schedule(\"\(failure.token)\"\(arguments))`", ""]
+        }
         return lines
       }
     }

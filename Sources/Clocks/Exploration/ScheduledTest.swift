@@ -17,6 +17,11 @@ package struct ScheduleReport: Sendable {
   }
 }
 
+/// Returns the arguments that a replay needs besides the token, for example `, slack: .milliseconds(5)`.
+package func replayArguments(slack: Duration) -> String {
+  slack == .zero ? "" : ", slack: \(slack.swiftCode)"
+}
+
 /// Runs a test case as `withSchedules` does, for a test kit that reports in its own way.
 package nonisolated(nonsending) func runSchedules(
   _ count: ScheduleCount, seed: Int?, slack: Duration, bounds: ScheduleBounds = .init(),
@@ -136,7 +141,9 @@ struct ScheduledTest {
     let note: @Sendable (SearchReports.Search) -> Void = {
       [request, shard = meaning.limits.shard] in
       guard let folder = request.variables.reportsFolder else { return }
-      SearchReports.add($0, of: request.testID, shard, to: folder)
+      var search = $0
+      search.arguments = replayArguments(slack: request.slack)
+      SearchReports.add(search, of: request.testID, shard, to: folder)
     }
     exploration.crashed = { [testID = request.testID, replayForm = report.replayForm] crash in
       if !crash.isKnown { folder.add(crash.token) }

@@ -16,6 +16,8 @@ enum SearchReports {
     var seconds = 0.0
     /// The number of the schedule that fails, the text of the failure, and the schedule's token.
     var failure: (schedule: Int, text: String, token: String)?
+    /// The arguments that a replay needs besides the token.
+    var arguments = ""
 
     init() {}
 
@@ -55,10 +57,11 @@ enum SearchReports {
         ("classSketch", .texts(Coverage.sketch(coverage.classes))),
       ]
       if let failure {
-        let values: [(String, JSONValue)] = [
+        var values: [(String, JSONValue)] = [
           ("schedule", .integer(failure.schedule)), ("text", .text(failure.text)),
           ("token", .text(failure.token)),
         ]
+        if !arguments.isEmpty { values.append(("arguments", .text(arguments))) }
         fields.append(("failure", .object(values)))
       }
       return .object(fields)

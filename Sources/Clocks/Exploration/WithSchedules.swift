@@ -99,10 +99,12 @@ public nonisolated(nonsending) func withSchedules(
   var options = ScopeOptions()
   options.leftoverSleepsFail = leftoverSleeps == .fail
   let origin = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
+  let arguments =
+    replayArguments(slack: slack) + (leftoverSleeps == .fail ? ", leftoverSleeps: .fail" : "")
   let report = ScheduleReport(
     fail: { recordFailure($0, at: origin) },
     failWithError: { recordFailure("\(Finding(thrown: $0).text)\n\($1)", at: origin) },
-    replayForm: { "try await withSchedules(.schedule(\"\($0)\")) { … }" })
+    replayForm: { "try await withSchedules(.schedule(\"\($0)\")\(arguments)) { … }" })
   return try await runSchedules(
     count, seed: seed, slack: slack,
     bounds: .init(faults: faults, stalls: stalls, upTo: upTo, explores: explores),

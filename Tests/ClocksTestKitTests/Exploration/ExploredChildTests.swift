@@ -236,6 +236,33 @@ struct ExploredChildSamples {
     #expect(await box.value == 2)
   }
 
+  static let tokenVariable = "CLOCKS_TESTS_TOKEN"
+
+  @Test(.schedules(1_000, slack: .milliseconds(5))) func wakesLate() async throws {
+    try await sleepsTwice()
+  }
+
+  @Test(
+    .schedule(
+      ProcessInfo.processInfo.environment[ExploredChildSamples.tokenVariable] ?? "1::0000",
+      slack: .milliseconds(5)))
+  func replaysALateWake() async throws { try await sleepsTwice() }
+
+  /// Fails only if the earlier of two sleeps wakes after the other, by its slack.
+  private func sleepsTwice() async throws {
+    let box = Box()
+    let early = Task {
+      try await Task.sleep(for: .milliseconds(10))
+      await box.set(1)
+    }
+    let late = Task {
+      try await Task.sleep(for: .milliseconds(13))
+      await box.set(2)
+    }
+    _ = try await (early.value, late.value)
+    #expect(await box.value == 2)
+  }
+
   @Test(.schedules(1_000)) func crashes() async throws {
     let isSecond = await secondIsFirst()
     precondition(!isSecond, "The second came first.")

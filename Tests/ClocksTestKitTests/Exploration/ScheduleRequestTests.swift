@@ -51,6 +51,16 @@ import Testing
     #expect(try request(.schedule("1::0000"), variables).meaning().token == "1::0000")
   }
 
+  @Test func aReplayHasTheSlackOfTheSearch() {
+    #expect(replayArguments(slack: .zero) == "")
+    #expect(replayArguments(slack: .seconds(2)) == ", slack: .seconds(2)")
+    #expect(replayArguments(slack: .milliseconds(1_500)) == ", slack: .milliseconds(1500)")
+    #expect(replayArguments(slack: .microseconds(7)) == ", slack: .microseconds(7)")
+    #expect(replayArguments(slack: .nanoseconds(1)) == ", slack: .nanoseconds(1)")
+    #expect(
+      replayArguments(slack: Duration(attoseconds: 5)) == ", slack: .init(attoseconds: 5)")
+  }
+
   @Test func aRandomSeedDiffersEachTime() throws {
     let seeds = try (0..<20).map { _ in
       try request(.standard, seed: 7, .init(seed: "random")).meaning().limits.seed

@@ -80,6 +80,24 @@ import Testing
     }
   }
 
+  /// The order is possible only with the slack of the search, so each replay line has the slack.
+  @Test func aReplayLineHasTheSlack() async throws {
+    try await withTemporaryPath { folder in
+      let child = try await run("wakesLate", ["CLOCKS_SCHEDULES_REPORTS": folder])
+      let line = try #require(
+        child.standardOutput.firstMatch(
+          of: /Replay: @Test\((\.schedule\("(1:[^"]*)", slack: \.milliseconds\(5\)\))\)/),
+        "\(child.standardOutput)")
+      let page = try await page(folder)
+      #expect(page.standardOutput.contains("Replay: `\(line.1)`"), "\(page.standardOutput)")
+      let replay = try await run(
+        "replaysALateWake", [ExploredChildSamples.tokenVariable: String(line.2)])
+      #expect(replay.exitCode != 0)
+      #expect(
+        replay.standardOutput.contains("Expectation failed: "), "\(replay.standardOutput)")
+    }
+  }
+
   @Test func aCrashIsOnThePage() async throws {
     try await withTemporaryPath { folder in
       _ = try await run("crashes", ["CLOCKS_SCHEDULES_REPORTS": folder])

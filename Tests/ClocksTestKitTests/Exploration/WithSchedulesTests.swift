@@ -291,7 +291,9 @@ private final class NameLog: @unchecked Sendable {
       }
     }
     #expect(found.count == 1)
-    #expect(found.first?.text.contains("there is 1 sleep pending") == true)
+    let text = try #require(found.first?.text)
+    #expect(text.contains("there is 1 sleep pending"), "\(text)")
+    #expect(text.contains(/\.schedule\("[^"]*"\), leftoverSleeps: \.fail\) \{ … \}/), "\(text)")
   }
 
   @Test func anIssueOfATaskCounts() async throws {
@@ -360,9 +362,9 @@ private final class NameLog: @unchecked Sendable {
   }
 
   @Test func slackLetsSleepsBeLate() async throws {
-    func run(_ slack: Duration) async throws -> [Failure] {
+    func run(_ slack: Duration, _ count: ScheduleCount = .upTo(1_000)) async throws -> [Failure] {
       try await failures {
-        try await withSchedules(1_000, slack: slack) { _ in
+        try await withSchedules(count, slack: slack) { _ in
           let box = Box()
           let early = Task {
             try await Task.sleep(for: .milliseconds(10))
@@ -379,7 +381,18 @@ private final class NameLog: @unchecked Sendable {
     }
     #expect(try await run(.zero) == [])
     #expect(try await run(.milliseconds(2)) == [])
-    #expect(try await run(.milliseconds(5)).first?.text.contains("b~1 before a~1") == true)
+    let text = try #require(try await run(.milliseconds(5)).first?.text)
+    #expect(text.contains("b~1 before a~1"), "\(text)")
+    // The printed line has the slack, without which the order is not possible.
+    let line = try #require(
+      text.firstMatch(
+        of: /withSchedules\(\.schedule\("([^"]*)"\), slack: \.milliseconds\(5\)\) \{/), "\(text)")
+    let token = ScheduleCount.schedule(String(line.1))
+    let replayed = try await run(.milliseconds(5), token)
+    #expect(replayed.count == 1)
+    #expect(replayed.first?.text.contains("is not the order that was recorded") == false)
+    let onTime = try await run(.zero, token)
+    #expect(onTime.first?.text.contains("is not the order that was recorded") == true)
   }
 
   @Test func theSummaryHasTheNumberOfOrders() async throws {
