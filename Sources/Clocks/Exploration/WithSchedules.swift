@@ -60,9 +60,10 @@ public struct ScheduleCount: Hashable, Sendable {
 ///
 /// The operation fails if a test library records an issue in it, or if it throws. It also fails if nothing can
 /// run although it has not returned: a deadlock, which is reported immediately. The search then shrinks the order
-/// of the failure, and runs the operation in it once more: the test fails once, where the issue is. The explanation
-/// accompanies that failure. It ends with a token, by which exactly this order runs again. XCTest cannot be kept
-/// from recording a failure, so in its tests the search stops at the first failure and does not shrink its order.
+/// of the failure, and runs the operation in it once more: the test fails once, where the issue is. (A failure that took
+/// a limit of real time is neither shrunk nor repeated.) The explanation accompanies that failure. It ends with a line that
+/// runs exactly this order again. XCTest cannot be kept from recording a failed assertion, so in its tests the search stops
+/// at the first one and does not shrink its order.
 ///
 /// Every hop of a task to an actor and back must be visible; if it is not, the test fails with a message.
 /// Issues of Swift Testing are visible if the test binary links ClocksTestKit.
@@ -72,8 +73,8 @@ public struct ScheduleCount: Hashable, Sendable {
 ///
 /// - Parameters:
 ///   - count: The schedules to run; by default up to 1,000, for at most two seconds.
-///   - seed: The seed of random choices. The default follows from the name of the test, so a test that has
-///     passed fails only after a change.
+///   - seed: The seed of random choices. The default follows from the name of the test. So with a number of schedules, a
+///     test that has passed fails only after a change.
 ///   - slack: The maximum delay with which a sleep wakes.
 ///   - faults: The maximum number of faults in a schedule; see ``VirtualTime/fault(_:)``.
 ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
@@ -86,7 +87,8 @@ public struct ScheduleCount: Hashable, Sendable {
 ///   - column: The column at which a failure is recorded.
 ///   - function: The name of the test.
 ///   - operation: The operation; it receives the scope.
-/// - Returns: The summary of the search; `nil` if the operation has failed, or one schedule was replayed.
+/// - Returns: The summary of the search; `nil` if the operation has failed, if one schedule was replayed, or if the search
+///   was not possible.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,

@@ -34,7 +34,7 @@ import ClocksSupport
 ///
 /// A scope is stuck if nothing can run, no sleep is pending, and the operation has not ended. If it is stuck
 /// for `stuckAfter`, or never becomes idle, that is a failure of the test at the caller's line. The operation
-/// is then cancelled. If the operation ignores its cancellation, all sleeping tasks are cancelled.
+/// is then cancelled. If the operation ignores its cancellation, all its tasks are cancelled.
 ///
 /// Tasks that outlive the scope continue in real time. Their sleeps on the runtime's clocks are real. The
 /// scope's clock then moves only if a task advances it.
