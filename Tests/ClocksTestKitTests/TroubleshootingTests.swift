@@ -39,6 +39,18 @@ import Testing
     }
   }
 
+  /// What a sample of `ExploredChildTests` writes.
+  private static func sample(
+    _ name: String, _ environment: [String: String] = [:]
+  ) -> Provocation {
+    {
+      let child = try await ChildProcess.runTests(
+        "ExploredChildSamples/\(name)\\(",
+        environment: ["CLOCKS_TESTS_EXPLORED_SAMPLES": "1"].merging(environment) { $1 })
+      return child.standardOutput
+    }
+  }
+
   private struct Timeout: Error {}
 
   private static func numbers() -> AsyncStream<Int> {
@@ -111,6 +123,45 @@ import Testing
       Issue.record(Timeout())
       try await Task.sleep(for: .seconds(30))
       _ = await fetch.value
+    },
+    "A deadlock at …": report {
+      try await withSchedules(10) { _ in
+        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+      }
+    },
+    "A test can be run in many orders only where every hop …": sample(
+      "late", ["CLOCKS_DOOR": "none"]),
+    "… needs ClocksTestKit, which hands it the test's issues …": sample("findsNoKit"),
+    "The test does not behave the same in two runs of one order …": report {
+      let runs = Tally()
+      try await withSchedules(10) { _ in
+        runs.add()
+        for _ in 0..<runs.value { await Task {}.value }
+      }
+    },
+    // It fails from the third run on, and each second run has one more task.
+    "Two runs of this schedule were not the same …": report {
+      let runs = Tally()
+      try await withSchedules(10) { _ in
+        runs.add()
+        let tasks = (0..<2).map { _ in Task {} }
+        for task in tasks { await task.value }
+        guard runs.value > 2 else { return }
+        if runs.value.isMultiple(of: 2) { await Task {}.value }
+        throw Timeout()
+      }
+    },
+    "The schedule \"…\" is no longer possible …": report {
+      try await withSchedules(.schedule("1:b.1<a.1:248a")) { _ in }
+    },
+    "The schedule \"…\" is not the order that was recorded …": report {
+      try await withSchedules(.schedule("1:b.1<a.1:248a")) { _ in
+        let tasks = (0..<3).map { _ in Task {} }
+        for task in tasks { await task.value }
+      }
+    },
+    "The schedule \"…\" cannot be run …": report {
+      try await withSchedules(.schedule("1:a.1<b.1")) { _ in }
     },
   ]
 }

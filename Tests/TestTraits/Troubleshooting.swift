@@ -55,6 +55,13 @@ public enum Troubleshooting {
     "Time jumped …, while task #… waited for work outside the scope …",
     "Time jumped …, because nothing of the test could run …",
     "… at this very instant, and … not woken yet …",
+    "A deadlock at …", "A test can be run in many orders only where every hop …",
+    "… needs ClocksTestKit, which hands it the test's issues …",
+    "The test does not behave the same in two runs of one order …",
+    "Two runs of this schedule were not the same …",
+    "The schedule \"…\" is no longer possible …",
+    "The schedule \"…\" is not the order that was recorded …",
+    "The schedule \"…\" cannot be run …",
   ]
 
   /// The texts that other builds provoke: Tests/TwoClocks and Tests/TwoCopies.

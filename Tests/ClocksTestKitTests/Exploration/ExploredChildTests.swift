@@ -310,6 +310,12 @@ struct ExploredChildSamples {
     for task in tasks { await task.value }
   }
 
+  @Test func findsNoKit() async throws {
+    // Simulates a binary that does not link ClocksTestKit.
+    IssueGate.install = nil
+    try await withSchedules(10) { _ in }
+  }
+
   @Test func clocks() async throws {
     // Simulates a binary that does not link ClocksTestKit.
     RuntimeClocks.isForAll.store(false, ordering: .relaxed)
