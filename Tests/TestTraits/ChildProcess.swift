@@ -39,7 +39,7 @@ package struct ChildProcess: Sendable {
   /// Many children have limits in real time, so only a few run at the same time.
   private static let permits = DispatchSemaphore(value: 4)
 
-  /// A child that has not ended after `limit` seconds is killed, and its standard error says so.
+  /// A child that has not ended after `limit` seconds is killed, and the call throws.
   ///
   /// Each child has a thread of its own, because the threads of the pool may be busy with other tests.
   package static func run(
@@ -103,18 +103,24 @@ package struct ChildProcess: Sendable {
     hasReadErrors.wait()
     process.waitUntilExit()
     isOver.signal()
-    let note =
-      kills.all.isEmpty
-      ? "" : "\nThe child process had not ended after \(limit) seconds, and was killed."
+    let errorOutput = errorText.all.joined()
+    guard !kills.all.contains(0) else {
+      throw HungChild(
+        description: "The child had not ended after \(limit) seconds:\n\(outputText)\(errorOutput)")
+    }
     return ChildProcess(
-      standardOutput: outputText, standardError: errorText.all.joined() + note,
-      exitCode: process.terminationStatus)
+      standardOutput: outputText, standardError: errorOutput, exitCode: process.terminationStatus)
   }
 
   private static func readToEnd(of pipe: Pipe) -> String {
     let data = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
     return String(decoding: data, as: UTF8.self)
   }
+}
+
+/// A child process did not end in time, and was killed.
+package struct HungChild: Error, CustomStringConvertible {
+  package var description: String
 }
 
 /// Calls `body` with a path at which nothing exists, and afterwards removes the file or folder there.

@@ -293,7 +293,6 @@ private final class NameLog: @unchecked Sendable {
     #expect(found.count == 1)
     let text = try #require(found.first?.text)
     #expect(text.contains("there is 1 sleep pending"), "\(text)")
-    #expect(text.contains(/\.schedule\("[^"]*"\), leftoverSleeps: \.fail\) \{ … \}/), "\(text)")
   }
 
   @Test func anIssueOfATaskCounts() async throws {

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Foundation
 
 /// Waits for some seconds of real time, unseen by every scheduler.
@@ -22,4 +23,16 @@ func unownedTask<Result: Sendable>(
   await withCheckedContinuation { continuation in
     onAThread { continuation.resume(returning: Task(priority: priority, operation: body)) }
   }
+}
+
+/// Waits until the condition holds, for up to 100 seconds of real time. Returns whether it holds.
+func becomesTrue(
+  isolation: isolated (any Actor)? = #isolation, _ condition: () -> Bool
+) async -> Bool {
+  let limit = RealTime(in: .seconds(100))
+  while !condition() {
+    if limit.hasPassed { return false }
+    try? await Task.sleep(for: .milliseconds(1))
+  }
+  return true
 }
