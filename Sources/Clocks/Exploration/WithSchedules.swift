@@ -60,10 +60,10 @@ public struct ScheduleCount: Hashable, Sendable {
 ///
 /// The operation fails if a test library records an issue in it, or if it throws. It also fails if nothing can
 /// run although it has not returned: a deadlock, which is reported immediately. The search then shrinks the order
-/// of the failure, and runs the operation in it once more: the test fails once, where the issue is. (A failure that took
-/// a limit of real time is neither shrunk nor repeated.) The explanation accompanies that failure. It ends with a line that
-/// runs exactly this order again. XCTest cannot be kept from recording a failed assertion, so in its tests the search stops
-/// at the first one and does not shrink its order.
+/// of the failure, and runs the operation in it once more: the test fails once, where the issue is. (A failure that
+/// shows only after a limit of real time is neither shrunk nor repeated.) The explanation accompanies that failure. It
+/// ends with a line that runs exactly this order again. XCTest cannot be kept from recording a failed assertion, so in
+/// its tests the search stops at the first one and does not shrink its order.
 ///
 /// Every hop of a task to an actor and back must be visible; if it is not, the test fails with a message.
 /// Issues of Swift Testing are visible if the test binary links ClocksTestKit.

@@ -239,17 +239,17 @@ struct ExploredChildSamples {
   static let tokenVariable = "CLOCKS_TESTS_TOKEN"
 
   @Test(.schedules(1_000, slack: .milliseconds(5))) func wakesLate() async throws {
-    try await sleepsTwice()
+    try await Self.sleepsTwice()
   }
 
   @Test(
     .schedule(
       ProcessInfo.processInfo.environment[ExploredChildSamples.tokenVariable] ?? "1::0000",
       slack: .milliseconds(5)))
-  func replaysALateWake() async throws { try await sleepsTwice() }
+  func replaysALateWake() async throws { try await Self.sleepsTwice() }
 
   /// Fails only if the earlier of two sleeps wakes after the other, by its slack.
-  private func sleepsTwice() async throws {
+  static func sleepsTwice() async throws {
     let box = Box()
     let early = Task {
       try await Task.sleep(for: .milliseconds(10))

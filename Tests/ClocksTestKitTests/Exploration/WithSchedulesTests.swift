@@ -285,14 +285,16 @@ private final class NameLog: @unchecked Sendable {
   }
 
   @Test func leftoverSleepsCanBeAFailure() async throws {
-    let found = try await failures {
+    // Not `failures`, which removes the dump and with it the explanation.
+    let found = try await recordedIssues {
       try await withSchedules(10, leftoverSleeps: .fail) { _ in
         Task { try await Task.sleep(for: .seconds(1)) }
       }
     }
     #expect(found.count == 1)
-    let text = try #require(found.first?.text)
+    let text = try #require(found.first?.message)
     #expect(text.contains("there is 1 sleep pending"), "\(text)")
+    #expect(text.contains(/\.schedule\("[^"]*"\), leftoverSleeps: \.fail\) \{ … \}/), "\(text)")
   }
 
   @Test func anIssueOfATaskCounts() async throws {
@@ -364,17 +366,7 @@ private final class NameLog: @unchecked Sendable {
     func run(_ slack: Duration, _ count: ScheduleCount = .upTo(1_000)) async throws -> [Failure] {
       try await failures {
         try await withSchedules(count, slack: slack) { _ in
-          let box = Box()
-          let early = Task {
-            try await Task.sleep(for: .milliseconds(10))
-            await box.set(1)
-          }
-          let late = Task {
-            try await Task.sleep(for: .milliseconds(13))
-            await box.set(2)
-          }
-          _ = try await (early.value, late.value)
-          #expect(await box.get() == 2)
+          try await ExploredChildSamples.sleepsTwice()
         }
       }
     }

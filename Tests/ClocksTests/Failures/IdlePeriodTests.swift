@@ -64,7 +64,7 @@ import Testing
   /// A busy machine, or another test that is busy, makes a scope's alarm ring more than once.
   @Test func aScopeMeasuresFromTheFirstAlarm() throws {
     let scope = ScopeState(Scope(ScopeOptions(stuckAfter: .seconds(5))))
-    scope.body.begin(UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle)
+    scope.body.begin(.any())
     let alarm = try #require(scope.setAlarm(isAwaited: false))
     usleep(20_000)
     guard case .rest(let next?) = scope.alarmRings(alarm.number, AutoAdvance.Others(areBusy: true))

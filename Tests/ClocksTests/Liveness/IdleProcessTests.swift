@@ -75,7 +75,7 @@ import Testing
 
   @Test func aStepLeavesOutParallelWorkOnce() {
     var state = state()
-    let task = UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle
+    let task = RetainedTask.any()
     let block = state.dispatchedBlockBegan(on: BlockQueue(label: "queue"))
     _ = state.idleness.externalTasks.externalJobBegan(task)
     for deadline in 1...2 { sleep(until: .seconds(deadline)) }
@@ -115,7 +115,7 @@ import Testing
 
   /// The job of a task on a custom executor sleeps.
   @Test func aTaskWhoseJobIsPausedIsNotOutstanding() {
-    let task = UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle
+    let task = RetainedTask.any()
     var external = ExternalTasks()
     external.setPaused(true, task.id)
     _ = external.externalJobBegan(task)

@@ -26,7 +26,7 @@ import Testing
     init(over: [RetainedTask]) {
       self.over = over
       active = (0..<4).map { _ in
-        UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle
+        RetainedTask.any()
       }
     }
 
@@ -148,7 +148,7 @@ import Testing
 
   @Test func anAbandonedTaskIsNotWaitedForAgain() async {
     let clock = TestClock()
-    let task = UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle
+    let task = RetainedTask.any()
     var external = ExternalTasks()
     #expect(external.externalJobBegan(task) == true)
     #expect(external.abandon().ids == [task.id])

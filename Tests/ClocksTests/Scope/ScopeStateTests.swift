@@ -8,7 +8,7 @@ import Testing
     _ options: ScopeOptions = ScopeOptions(), holds: Int = 0, unlimitedHolds: Int = 0
   ) -> ScopeState {
     let scope = ScopeState(Scope(options))
-    scope.body.begin(UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle)
+    scope.body.begin(.any())
     scope.pace.holds = holds
     scope.pace.unlimitedHolds = unlimitedHolds
     return scope
@@ -230,7 +230,7 @@ import Testing
   @Test(.timeLimit(.minutes(10))) func theEndOfAHoldReplacesTheAlarmForTheHold() async {
     let scheduler = Scheduler(
       Scope(ScopeOptions(jumpsAfter: .seconds(600))), origin: .here())
-    let body = UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle
+    let body = RetainedTask.any()
     let continuation = unsafeBitCast(8, to: UnsafeContinuation<Void, any Error>.self)
     scheduler.beginHold(isUnlimited: true)
     scheduler.change { state in
@@ -251,7 +251,7 @@ import Testing
   func theEndOfAHoldSetsAnAlarm(isUnlimited: Bool) async {
     let scheduler = Scheduler(Scope(ScopeOptions()), origin: .here())
     // No task is created while the lock is held.
-    let body = UnownedTask(job: unsafeBitCast(Task {}, to: UnownedJob.self)).handle
+    let body = RetainedTask.any()
     scheduler.change { $0.scope?.body.begin(body) }
     scheduler.beginHold(isUnlimited: isUnlimited)
     scheduler.endHold(isUnlimited: isUnlimited)

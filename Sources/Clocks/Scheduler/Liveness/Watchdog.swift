@@ -153,8 +153,9 @@ enum Watchdog {
 
 // Each function named `new…` returns a finding once.
 extension Scheduler {
-  /// Returns the job that has held its thread for longer than `limit`, or less in a search. O(1); O(pending sleeps) if
-  /// there is one.
+  /// Returns the job that has held its thread for longer than its limit.
+  ///
+  /// That is `limit`, or a lower one for a lone job of a search. O(1); O(pending sleeps) if there is such a job.
   func newBlockage(after limit: Duration) -> Blockage? {
     change { state in
       let waiting = state.idleness.ready.count
