@@ -155,11 +155,8 @@ private actor Counter {
     #expect(found.count == 1)
     #expect(text.contains("a.1 chose 3 of 1…5   (a is \"writer\")"))
     #expect(text.contains("a.1 fault \"disk full\"   (a is \"writer\")"))
-    let token = try #require(text.firstMatch(of: /schedule\("([^"]*)"\)/)?.1)
-    let again = try await failures {
-      try await withSchedules(.schedule(String(token)), operation: operation)
-    }
-    #expect(again.count == 1)
+    let token = try token(in: text)
+    try await expectFailure(replaying: token, operation)
   }
 
   @Test func aThreadOfItsOwnGetsTheFirstOption() async throws {

@@ -76,12 +76,9 @@ private actor Owner {
     }
     let found = try await failures { try await withSchedules(400, operation: operation) }
     let text = try #require(found.first?.text)
-    let token = try #require(text.firstMatch(of: /schedule\("([^"]*)"\)/)?.1, "\(text)")
+    let token = try token(in: text)
     #expect(token.hasPrefix("1:b~1<a~1:"), "\(text)")
-    let again = try await failures {
-      try await withSchedules(.schedule(String(token)), operation: operation)
-    }
-    #expect(again.count == 1)
+    try await expectFailure(replaying: token, operation)
   }
 
   @Test func aDumpNamesTasksAsTheExplanationDoes() async throws {

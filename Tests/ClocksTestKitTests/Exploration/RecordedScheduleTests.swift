@@ -61,6 +61,7 @@ private actor RecordedBox {
       }
     }
     #expect(found.count == 1)
+    #expect(found.first?.text.contains("The token belongs to another test") == false)
     #expect(found.first?.text.contains("What happened:\ntime  test") == true)
   }
 
@@ -101,6 +102,7 @@ private actor RecordedBox {
       let child = try await ChildProcess.runTests(
         "ExploredSamples",
         environment: ["CLOCKS_TRACE": folder, "CLOCKS_TESTS_EXPLORED_SAMPLES": "1"])
+      #expect(child.exitCode == 1)
       let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
       let stems = [
         "fails", "failsWithTheTrait", "passes", "passesWithAScope", "passesWithTheTrait",

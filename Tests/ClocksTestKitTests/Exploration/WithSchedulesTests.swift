@@ -2,6 +2,7 @@ import Clocks
 import ClocksTestKit
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 private actor Box {
@@ -19,15 +20,6 @@ private actor Adder {
     let value = await box.get()
     await box.set(value + 1)
   }
-}
-
-private final class NameLog: @unchecked Sendable {
-  private let lock = NSLock()
-  private var guarded: [String] = []
-
-  func append(_ name: String) { lock.withLock { guarded.append(name) } }
-
-  var names: [String] { lock.withLock { guarded } }
 }
 
 /// The reports of `withSchedules`, and their places.
@@ -102,14 +94,14 @@ private final class NameLog: @unchecked Sendable {
   @Test func stepsThatAreLeftOutAreMarkedAndCounted() async throws {
     let found = try await failures {
       try await withSchedules(200) { _ in
-        let log = NameLog()
+        let log = Log<String>()
         let others = (0..<6).map { _ in Task { for _ in 0..<10 { await Task.yield() } } }
         for other in others { await other.value }
-        let first = Task(name: "first") { log.append("first") }
-        let second = Task(name: "second") { log.append("second") }
+        let first = Task(name: "first") { log.add("first") }
+        let second = Task(name: "second") { log.add("second") }
         _ = await (first.value, second.value)
         for _ in 0..<20 { await Task.yield() }
-        #expect(log.names == ["first", "second"])
+        #expect(log.all == ["first", "second"])
       }
     }
     let text = try #require(found.first?.text)
@@ -124,7 +116,7 @@ private final class NameLog: @unchecked Sendable {
   }
 
   @Test func hopsOfATaskThatBeginsOnTheMainActorAreSeen() async throws {
-    let sums = NameLog()
+    let sums = Log<String>()
     try await withSchedules(200) { _ in
       let box = Box()
       let tasks = (0..<2).map { _ in
@@ -132,10 +124,10 @@ private final class NameLog: @unchecked Sendable {
         return Task { @MainActor in await adder.add() }
       }
       for task in tasks { await task.value }
-      sums.append("\(await box.value)")
+      sums.add("\(await box.value)")
     }
     // The second task may run between the two hops of the first.
-    #expect(Set(sums.names) == ["1", "2"])
+    #expect(Set(sums.all) == ["1", "2"])
   }
 
   @Test func aLongQueueOfAnActorLeavesRoomForTheDecisions() async throws {
@@ -173,23 +165,20 @@ private final class NameLog: @unchecked Sendable {
         try await failures { try await withSchedules(.schedule(token), operation: operation(1)) }
           == [])
     }
-    let found = try await failures {
-      try await withSchedules(.schedule(token), operation: operation(2))
-    }
-    #expect(found.count == 1)
+    try await expectFailure(replaying: token, operation(2))
   }
 
   /// Two delays on one queue have one deadline, so either may end first.
   @Test(arguments: [false, true]) func aTokenNamesDelaysOnQueues(isThrown: Bool) async throws {
     struct Late: Error {}
     let operation: (VirtualTime) async throws -> Void = { _ in
-      let (queue, log) = (DispatchQueue(label: "legacy"), NameLog())
+      let (queue, log) = (DispatchQueue(label: "legacy"), Log<String>())
       let deadline = DispatchTime.now() + 0.5
-      queue.asyncAfter(deadline: deadline) { log.append("first") }
-      queue.asyncAfter(deadline: deadline) { log.append("second") }
+      queue.asyncAfter(deadline: deadline) { log.add("first") }
+      queue.asyncAfter(deadline: deadline) { log.add("second") }
       try await Task.sleep(for: .seconds(1))
-      if isThrown, log.names != ["first", "second"] { throw Late() }
-      #expect(log.names == ["first", "second"])
+      if isThrown, log.all != ["first", "second"] { throw Late() }
+      #expect(log.all == ["first", "second"])
     }
     let text = try #require(
       try await failures { try await withSchedules(100, operation: operation) }.first?.text)
@@ -204,11 +193,7 @@ private final class NameLog: @unchecked Sendable {
     #expect(text.contains("1~2 queue \"legacy\""), "\(text)")
     #expect(text.contains("(failed in 2 of 2 replays)"), "\(text)")
     let token = try #require(text.firstMatch(of: /schedule\("(1:1~2<1~1:[0-9a-f]{4})"\)/)?.1)
-    let replayed = try await failures {
-      try await withSchedules(.schedule(String(token)), operation: operation)
-    }
-    #expect(replayed.count == 1)
-    #expect(replayed.first?.text.contains("is not the order that was recorded") == false)
+    try await expectFailure(replaying: String(token), operation)
     // First in, first out it passes.
     #expect(try await failures { try await withSchedules(1, operation: operation) } == [])
   }
@@ -233,15 +218,15 @@ private final class NameLog: @unchecked Sendable {
     struct Found: Error {}
     let found = try await failures {
       try await withSchedules(1_000) { _ in
-        let log = NameLog()
+        let log = Log<String>()
         let tasks = ["a", "b"].map { name in
           Task {
-            log.append(name)
-            await Task { log.append("inner " + name) }.value
+            log.add(name)
+            await Task { log.add("inner " + name) }.value
           }
         }
         for task in tasks { await task.value }
-        if log.names == ["b", "a", "inner a", "inner b"] { throw Found() }
+        if log.all == ["b", "a", "inner a", "inner b"] { throw Found() }
       }
     }
     #expect(found.count == 1)

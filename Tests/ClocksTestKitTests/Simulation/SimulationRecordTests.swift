@@ -49,10 +49,10 @@ import Testing
       try await withSchedules(2_000, faults: 1) { try await Self.news(in: $0, .none) }
     }
     let text = try #require(found.first?.text)
-    let token = try #require(text.firstMatch(of: /schedule\("([^"]*)"\)/)?.1)
+    let token = try token(in: text)
     #expect(token.hasPrefix("2:b!1,b?1=3:"), "\(text)")
     let again = try await failures {
-      try await withSchedules(.schedule(String(token))) { try await Self.news(in: $0, edit) }
+      try await withSchedules(.schedule(token)) { try await Self.news(in: $0, edit) }
     }
     #expect(again.count == 1)
     #expect(again.first?.text.contains("threw LateNews") == true, "\(again)")

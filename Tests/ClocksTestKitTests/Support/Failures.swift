@@ -1,3 +1,8 @@
+import Clocks
+import ClocksTestKit
+import TestTraits
+import Testing
+
 /// The text and the line of a recorded failure.
 struct Failure: Equatable, Sendable, CustomStringConvertible {
   var text: String
@@ -18,4 +23,25 @@ func failures(_ body: () async throws -> Void) async throws -> [Failure] {
       .replacing(/(?s)\n\nWhere the test's .*?(?=\nWhat happened:|\z)/, with: "")
     return Failure(text: text, line: issue.line)
   }
+}
+
+/// Returns the first token in the text of a failure.
+func token(in text: String, at location: SourceLocation = #_sourceLocation) throws -> String {
+  let match = text.firstMatch(of: /schedule\("([^"]*)"\)/)
+  return String(try #require(match?.1, "\(text)", sourceLocation: location))
+}
+
+/// Replays the schedule of a token, and expects that the operation fails in it.
+func expectFailure(
+  replaying token: String, at location: SourceLocation = #_sourceLocation,
+  _ operation: @escaping (VirtualTime) async throws -> Void
+) async throws {
+  let found = try await failures {
+    try await withSchedules(.schedule(token), operation: operation)
+  }
+  #expect(found.count == 1, "\(found)", sourceLocation: location)
+  // A schedule that is not possible, or in which the operation passes, is a failure, too.
+  #expect(
+    !found.contains { $0.text.contains("The token belongs to another test") }, "\(found)",
+    sourceLocation: location)
 }
