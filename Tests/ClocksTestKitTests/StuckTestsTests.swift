@@ -278,7 +278,14 @@ enum Stuck {
   /// The task belongs to no test.
   @Test func waitsForAnOlderTaskOfAThread() async throws {
     guard Stuck.isAsked else { return }
-    try await Stuck.waits { source in Thread.detachNewThread { Stuck.finishInATask(source) } }
+    try await Stuck.waits { source in
+      let hasStarted = DispatchSemaphore(value: 0)
+      Thread.detachNewThread {
+        Stuck.finishInATask(source)
+        hasStarted.signal()
+      }
+      hasStarted.wait()
+    }
   }
 
   @Test func waitsForAnOlderBlock() async throws {
@@ -565,6 +572,10 @@ final class StuckSetUpXCTests: XCTestCase {
       tests.map { "ClocksTestKitTests.StuckXCTests/\($0)" }.joined(separator: ","),
       library: "xctest")
     #expect(child.exitCode == 0, "\(child)")
+    // XCTest ends with exit code 0 if it finds no test, too.
+    for test in tests {
+      #expect(child.standardOutput.contains("'StuckXCTests.\(test)' passed"), "\(child)")
+    }
   }
 
   @Test(arguments: [

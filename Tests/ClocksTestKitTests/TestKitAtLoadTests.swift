@@ -51,6 +51,7 @@
         "ClocksTestKitTests.AtLoadXCTests/testReport", library: "xctest",
         environment: environment.merging([AtLoadXCTests.variable: "1"]) { $1 },
         executable: executable.path)
+      #expect(child.exitCode == 0, "\(child)")
       return try #require(
         child.standardOutput.split(separator: "\n").first { $0.contains("at load:") }
       )

@@ -29,6 +29,7 @@ import Testing
     try await withTemporaryPath { folder in
       let variables = ["CLOCKS_SCHEDULES_DIR": folder + "/kept"]
       let first = try await run("late", variables)
+      #expect(first.exitCode == 1)
       let heading = try #require(lines("Schedule ", first).first)
       let number = try #require(heading.firstMatch(of: /Schedule (\d+) of 1,000/)).1
       #expect(try #require(Int(number)) > 3, "\(first.standardOutput)")
@@ -38,6 +39,7 @@ import Testing
       #expect(lines("Replay: ", first).first?.contains(kept.dropLast()) == true, "\(kept)")
 
       let second = try await run("late", variables)
+      #expect(second.exitCode == 1)
       #expect(
         lines("Schedule 3 of 1,000 (2 passed; ", second).count == 1, "\(second.standardOutput)")
       // The second failure has the same token.
@@ -54,6 +56,7 @@ import Testing
     #expect(told.count == 1, "\(child.standardOutput)")
     #expect(told.first?.contains(/\d+ orders? in \d+ class/) == true)
     let silent = try await run("passes", ["CLOCKS_VERBOSE": "0", "CLOCKS_SCHEDULES": "50"])
+    #expect(silent.exitCode == 0, "\(silent.standardOutput)")
     #expect(lines(" in 1 class", silent) == [])
   }
 
@@ -61,6 +64,7 @@ import Testing
     try await withTemporaryPath { file in
       try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
       let child = try await run("late", ["CLOCKS_SCHEDULES_DIR": file + "/kept"])
+      #expect(child.exitCode == 1)
       #expect(
         lines("A token is not kept for the next time: ", child).count == 1,
         "\(child.standardOutput)")
@@ -137,6 +141,7 @@ import Testing
       #expect(told.contains(line), "\(told)")
       // Without a terminal there is no report.
       let silent = try await run("slow", ["CLOCKS_SCHEDULES": "40"])
+      #expect(silent.exitCode == 0, "\(silent.standardOutput)")
       #expect(lines("a second", silent) == [])
     }
   #endif
@@ -181,6 +186,7 @@ import Testing
 
   @Test func anErrorInXCTestIsReportedOnce() async throws {
     let child = try await run("testThrows")
+    #expect(child.exitCode == 1)
     let failures = lines("ExploredXCTests.swift:", child)
     #expect(failures.count == 1, "\(child.standardOutput)")
     #expect(failures.first?.contains("the operation threw Oh: Oh()") == true)
@@ -206,6 +212,7 @@ import Testing
 
   @Test func aDeadlockInXCTestIsReportedOnce() async throws {
     let child = try await run("testDeadlock")
+    #expect(child.exitCode == 1)
     let failures = lines("ExploredXCTests.swift:", child)
     #expect(failures.filter { $0.contains(" error: ") }.count == 1, "\(child.standardOutput)")
     #expect(failures.first?.contains("A deadlock at 0.0 seconds") == true)

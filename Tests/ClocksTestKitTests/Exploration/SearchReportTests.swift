@@ -61,7 +61,10 @@ import Testing
 
   @Test func aProcessReplacesTheReportOfAnotherOne() async throws {
     try await withTemporaryPath { folder in
-      for _ in 1...2 { _ = try await run("passes", ["CLOCKS_SCHEDULES_REPORTS": folder]) }
+      for _ in 1...2 {
+        let child = try await run("passes", ["CLOCKS_SCHEDULES_REPORTS": folder])
+        #expect(child.exitCode == 0, "\(child.standardOutput)")
+      }
       let names = try FileManager.default.contentsOfDirectory(atPath: folder)
       #expect(names.count == 1)
       let report = try String(contentsOfFile: "\(folder)/\(names[0])", encoding: .utf8)
@@ -72,6 +75,7 @@ import Testing
   @Test func aFailureIsOnThePageWithItsToken() async throws {
     try await withTemporaryPath { folder in
       let child = try await run("late", ["CLOCKS_SCHEDULES_REPORTS": folder + "/a/b"])
+      #expect(child.exitCode == 1)
       let token = try #require(child.standardOutput.firstMatch(of: /schedule\("(1:[^"]*)"\)/)).1
       let page = try await page(folder)
       #expect(page.exitCode == 1)
@@ -84,6 +88,7 @@ import Testing
   @Test func aReplayLineHasTheSlack() async throws {
     try await withTemporaryPath { folder in
       let child = try await run("wakesLate", ["CLOCKS_SCHEDULES_REPORTS": folder])
+      #expect(child.exitCode == 1)
       let line = try #require(
         child.standardOutput.firstMatch(
           of: /Replay: @Test\((\.schedule\("(1:[^"]*)", slack: \.milliseconds\(5\)\))\)/),
@@ -100,7 +105,8 @@ import Testing
 
   @Test func aCrashIsOnThePage() async throws {
     try await withTemporaryPath { folder in
-      _ = try await run("crashes", ["CLOCKS_SCHEDULES_REPORTS": folder])
+      let child = try await run("crashes", ["CLOCKS_SCHEDULES_REPORTS": folder])
+      #expect(child.exitCode != 0)
       let page = try await page(folder)
       #expect(page.exitCode == 1)
       #expect(page.standardOutput.contains(" ends the process:"), "\(page.standardOutput)")
