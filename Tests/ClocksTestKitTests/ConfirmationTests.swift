@@ -111,7 +111,7 @@ import Testing
     final class Model { var count = 0 }
     let model = Model()
     let same = await confirmation(expectedCount: 2, within: .seconds(5)) { confirm in
-      MainActor.assertIsolated()
+      MainActor.preconditionIsolated()
       Task {
         for _ in 0..<2 {
           try await Task.sleep(for: .seconds(1))

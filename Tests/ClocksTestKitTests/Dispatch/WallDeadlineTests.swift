@@ -55,10 +55,13 @@ import Testing
     #expect(times == ["changed 1.0", "date 10.0 10.0", "time 10.0 10.0"])
   }
 
-  @Test(.virtualTime(freezesDate: false)) func realDatesDoNotMove() async throws {
-    let times = try await times([10]) { $0.date += 7 }
-    #expect(times.first == "changed 1.0")
+  @Test(.virtualTime(freezesDate: false)) func aRealDeadlineDoesNotFollowTheDateOfTheScope()
+    async throws
+  {
+    let times = try await times([10]) { $0.date -= 7 }
     #expect(times.count == 3)
+    // If the deadline followed the date, its work would come last, at 17 s.
+    #expect(times.last == "time 10.0 10.0")
   }
 
   /// A timer keeps to the dates of its firings, and a single event stands for those that it has missed.

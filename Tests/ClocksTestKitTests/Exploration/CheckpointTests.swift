@@ -16,7 +16,7 @@ private actor Desk {
   func work(_ time: VirtualTime, _ log: Log<String>) {
     log.add("a1")
     time.checkpoint("work")
-    assertIsolated()
+    preconditionIsolated()
     log.add("a2")
   }
 
@@ -60,7 +60,7 @@ private final class Flag: Sendable {
       let a = Task { @MainActor in
         log.add("a1")
         time.checkpoint("main")
-        MainActor.assertIsolated()
+        MainActor.preconditionIsolated()
         dispatchPrecondition(condition: .onQueue(.main))
         log.add("a2")
       }

@@ -2,6 +2,7 @@ import Clocks
 import ClocksTestKit
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
 
 /// An actor that all tests of the process share.
@@ -47,15 +48,20 @@ import Testing
   }
 
   @Test func threadsThatCancelLeaveNoSleepBehind() async throws {
+    let clocks = Log<TestClock<Duration>>()
     for _ in 0..<50 {
       let task = Task {
-        try await withVirtualTime { _ in
+        try await withVirtualTime { time in
+          clocks.add(time.clock)
           while true { try await Task.sleep(for: .seconds(1)) }
         }
       }
       DispatchQueue.global().async { task.cancel() }
       await #expect(throws: CancellationError.self) { try await task.value }
     }
+    // A task that is cancelled early has no scope.
+    #expect(!clocks.all.isEmpty)
+    #expect(clocks.all.allSatisfy { $0.pendingSleeps.isEmpty })
   }
 
   @Test(.virtualTime) func anAdvanceWhoseConditionTakesLongerThanTheLimitDoesNotFail() async {

@@ -117,7 +117,7 @@ import Testing
     let clock = TestClock()
     let probe = Probe(clock.timer(interval: .seconds(5)), on: clock)
     await probe.expectNothing(for: .milliseconds(4_999))
-    #expect(await probe.next(within: .milliseconds(1)) != nil)
+    #expect(await probe.next(within: .milliseconds(1)) == .init(offset: .seconds(5)))
     #expect(clock.now == .init(offset: .seconds(5)))
   }
 

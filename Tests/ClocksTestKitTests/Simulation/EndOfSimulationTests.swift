@@ -7,24 +7,27 @@ import Testing
 @Suite struct EndOfSimulationTests {
   @Test func aTestFreesItsNodesAndWhatTheyUse() async throws {
     final class Server: Sendable {
-      let count: Tally
-      init(_ count: Tally) { self.count = count }
-      deinit { count.add() }
+      let freed: Tally
+      init(_ made: Tally, _ freed: Tally) {
+        self.freed = freed
+        made.add()
+      }
+      deinit { freed.add() }
     }
-    let freed = Tally()
+    let (made, freed) = (Tally(), Tally())
     try await withSchedules(50) { time in
       let net = SimulatedNetwork<Int>(
         in: time, nodes: ["a", "b"], latency: .zero ... .zero)
       for node in ["a", "b"] {
         net.run(on: node) {
-          let server = Server(freed)
+          let server = Server(made, freed)
           for await _ in net.inbox(of: node) { withExtendedLifetime(server) {} }
         }
       }
       try await net.send(1, from: "a", to: "b")
     }
-    #expect(freed.value >= 2)
-    #expect(freed.value % 2 == 0)
+    #expect(made.value >= 2)
+    #expect(freed.value == made.value)
     weak let net = try await withVirtualTime { time in
       let net = SimulatedNetwork<Int>(in: time, nodes: ["a"], latency: .zero ... .zero)
       net.run(on: "a") { for await _ in net.inbox(of: "a") {} }
@@ -56,26 +59,39 @@ import Testing
   @Test func aProgramMayFreeWhatUsesTheNetwork() async throws {
     final class Service: Sendable {
       let net: SimulatedNetwork<Int>
-      init(_ net: SimulatedNetwork<Int>) { self.net = net }
-      deinit { net.heal() }
+      let freed: Tally
+      init(_ net: SimulatedNetwork<Int>, _ freed: Tally) { (self.net, self.freed) = (net, freed) }
+      deinit {
+        net.heal()
+        freed.add()
+      }
     }
+    let freed = Tally()
     try await withVirtualTime { time in
       let net = SimulatedNetwork<Int>(in: time, nodes: ["a"], latency: .zero ... .zero)
-      let service = Service(net)
+      let service = Service(net, freed)
       net.run(on: "a") { withExtendedLifetime(service) {} }
       await time.settle()
     }
+    #expect(freed.value == 1)
   }
 
   @Test func anErrorOfAProgramAfterTheTestIsIgnored() async throws {
     struct StoreError: Error {}
+    let thrown = Tally()
     try await withVirtualTime { time in
       let net = SimulatedNetwork<Int>(in: time, nodes: ["a"], latency: .zero ... .zero)
       net.run(on: "a") {
-        do { try await Task.sleep(for: .seconds(60)) } catch { throw StoreError() }
+        do {
+          try await Task.sleep(for: .seconds(60))
+        } catch {
+          thrown.add()
+          throw StoreError()
+        }
       }
       await time.settle()
     }
+    #expect(thrown.value == 1)
   }
 
   @Test func anUnknownNodeIsOneFailure() async throws {
