@@ -222,16 +222,6 @@ import Testing
     #expect(uptime - before.0.uptimeNanoseconds == 3_600_000_000_000)
   }
 
-  /// A wait for a semaphore or a group blocks the thread, and takes real time at every virtual time.
-  @Test(.virtualTime) func waitsTakeRealTime() async throws {
-    try await Task.sleep(for: .seconds(3600))
-    let start = realNow()
-    #expect(isTimedOut())
-    let passed = realNow() - start
-    #expect(passed >= .milliseconds(20) && passed < .seconds(600))
-    #expect(VirtualTime.current?.now.offset == .seconds(3600))
-  }
-
   /// `holding` keeps virtual time from moving, so delays are real in its body.
   @Test(.repeated(20), .virtualTime) func delaysOfHeldWorkAreReal() async throws {
     let time = try #require(VirtualTime.current)
@@ -295,11 +285,6 @@ import Testing
     await clock.advance(by: .seconds(1))
     #expect(diary.all == ["began at 5.0 seconds", "slept until 6.0 seconds"])
   }
-}
-
-private func isTimedOut() -> Bool {
-  DispatchSemaphore(value: 0).wait(timeout: .now() + 0.01) == .timedOut
-    && DispatchSemaphore(value: 0).wait(wallTimeout: .now() + 0.01) == .timedOut
 }
 
 private func waitedTwice(for semaphore: DispatchSemaphore) -> Bool {

@@ -16,6 +16,10 @@ import XCTest
     ("NSLock.lock(before:)", { lockTwice(NSLock(), before: Date() + 0.02) }),
     ("NSRecursiveLock.lock(before:)", { lockOnTwoThreads(before: Date() + 0.02) }),
     ("DispatchSemaphore.wait(timeout:)", { waitForSemaphore() }),
+    (
+      "DispatchSemaphore.wait(wallTimeout:)",
+      { _ = DispatchSemaphore(value: 0).wait(wallTimeout: .now() + 0.02) }
+    ),
     ("DispatchGroup.wait(timeout:)", { waitForGroup() }),
     ("DispatchWorkItem.wait(timeout:)", { waitForItem() }),
   ]
@@ -115,21 +119,6 @@ import XCTest
     }
     #expect(seen == now)
     source.cancel()
-  }
-
-  /// An operation queue submits its operations to Dispatch.
-  @Test(.virtualTime) func operations() async throws {
-    let operations = OperationQueue()
-    operations.maxConcurrentOperationCount = 1
-    let ticks = Tally()
-    for _ in 0..<5 {
-      operations.addOperation {
-        takeTime()
-        ticks.add()
-      }
-    }
-    await VirtualTime.current?.settle()
-    #expect(ticks.value == 5)
   }
 }
 

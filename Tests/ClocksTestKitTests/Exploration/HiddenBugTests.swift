@@ -7,13 +7,11 @@ import Testing
 
 /// Bugs that first in, first out hides, and how soon a search finds them.
 ///
-/// `CLOCKS_SCHEDULES` is the number of schedules for each correction; with `CLOCKS_TESTS_BUG_TABLE=1` seven seeds are
-/// tried, not three, and the table of the guide is printed. `CLOCKS_TESTS_FAILURE_TEXTS` names a folder for the texts of all failures.
+/// With `CLOCKS_TESTS_BUG_TABLE=1` seven seeds are tried, not three, and the table of the guide is printed.
 @Suite struct HiddenBugTests {
   private static let isPrinted =
     ProcessInfo.processInfo.environment["CLOCKS_TESTS_BUG_TABLE"] == "1"
   private static let seeds: Range<UInt64> = 0..<(isPrinted ? 7 : 3)
-  private static let hidden = KnownBug.ofChannels + KnownBug.ofLateTasks + KnownBug.ofDepth
 
   private func run() -> OneRun {
     var options = ScopeOptions()
@@ -53,7 +51,7 @@ import Testing
     numbers.map { $0 ?? 2_000 }.sorted()[numbers.count / 2]
   }
 
-  @Test func areFoundByEverySeed() async throws {
+  @Test func areFoundByEverySeedButForTheDeepest() async throws {
     try #require(Hops.missing == nil)
     Hashing.ignoreAddresses()
     RuntimeClocks.redirectForExplored()
@@ -63,7 +61,7 @@ import Testing
     ]
     var medians: [[Int]] = [[]]
     var late: [String] = []
-    for bug in KnownBug.all + Self.hidden {
+    for bug in KnownBug.all + KnownBug.hidden {
       guard await find(bug, seed: 0, count: 1) == nil else { continue }
       var numbers: [Int?] = []
       for seed in Self.seeds { numbers.append(await find(bug, seed: seed)) }
@@ -87,41 +85,11 @@ import Testing
     #expect(late.allSatisfy { text in KnownBug.ofDepth.contains { text.hasPrefix($0.name) } })
     #expect(medians[0].count >= 50)
     #expect(geometricMean(medians[0]) <= 12)
-  }
-
-  @Test(arguments: hidden.indices)
-  func areCorrected(_ index: Int) async throws {
-    let bug = Self.hidden[index]
-    var options = ScopeOptions()
-    options.isExplored = true
-    let count = Environment.search.count.flatMap { Int($0) } ?? 100
-    let exploration = Exploration(
-      limits: .init(count: count, seed: Mixer.hash(bug.name)), time: nil, options: options,
-      origin: CallSite(), gate: IssueGate())
-    switch await exploration(bug.corrected) {
-    case .passed(let summary): #expect(summary.orders > 0)
-    case .failed(let failure):
-      Issue.record("\(bug.name), corrected, fails: \(failure.finding.text) \(failure.token)")
-    case .diverged(let divergence):
-      Issue.record("\(bug.name), corrected, \(divergence.description)")
-    case .skipped(let error): Issue.record("\(bug.name), corrected, is skipped: \(error)")
-    }
-  }
-
-  private static let folder = ProcessInfo.processInfo.environment["CLOCKS_TESTS_FAILURE_TEXTS"]
-
-  /// Writes what a user reads about each bug, with the number of its constraints in the name of the file.
-  @Test(.enabled(if: folder != nil), arguments: (KnownBug.all + hidden).indices)
-  func writesItsText(_ index: Int) async throws {
-    let bug = (KnownBug.all + Self.hidden)[index]
-    let found = try await recordedIssues {
-      try await withSchedules(.upTo(2_000), seed: index) { try await bug.buggy($0) }
-    }
-    let text = try #require(found.first?.message, "\(bug.name) is not found")
-    let count = text.firstMatch(of: /(\d) of [\d,]+ decisions? (matter|are enough)/)?.1 ?? "0"
-    try text.write(
-      to: URL(fileURLWithPath: Self.folder ?? "")
-        .appending(path: "\(count)-\(index + 100)-\(bug.name).txt"),
-      atomically: true, encoding: .utf8)
+    #if DEBUG
+      // The seeds are fixed. An optimized build leaves hops out, and so has other orders.
+      guard !Self.isPrinted else { return }
+      #expect(late == ["four late philosophers: [Optional(145), nil, Optional(82)]"])
+      #expect(medians[0].count == 53)
+    #endif
   }
 }

@@ -15,6 +15,9 @@ struct KnownBug: Sendable {
       .lockOrders, .philosophers, .lostWakeUp, .lateSubscriber, .shutdown, .orderedQueue,
       .timeoutTie, .staleAnswer, .debounceTie, .cancelAgainstComplete, .quickTaps, .doublePayment,
     ]
+
+  /// Bugs that are harder to find.
+  static let hidden = ofChannels + ofLateTasks + ofDepth
 }
 
 /// A failed expectation.
