@@ -91,21 +91,16 @@ private let queue = DispatchQueue(label: "orders")
   /// Nothing advances the clock of the other leftover any more.
   @Test func leavesBlocksWithoutEndAndASleep() async throws {
     guard Stuck.isAsked else { return }
-    let hasEnded = Tally()
+    var leftover: Task<Void, Never>?
     try await withVirtualTime(
       stuckAfter: .milliseconds(300), runningLimit: .milliseconds(500)
     ) { time in
       let clock = TestClock()
-      Task {
-        try? await clock.sleep(for: .seconds(1))
-        hasEnded.add()
-      }
+      leftover = Task { try? await clock.sleep(for: .seconds(1)) }
       await time.settle()
       submitForever()
     }
-    let limit = RealTime(in: .seconds(20))
-    while hasEnded.value == 0, !limit.hasPassed { try await Task.sleep(for: .milliseconds(10)) }
-    #expect(hasEnded.value == 1)
+    await leftover?.value
   }
 
   @Test(

@@ -4,21 +4,10 @@ import Foundation
 import TestTraits
 import Testing
 
-/// A thread that begins each job late.
-private final class SlowThread: SerialExecutor {
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    let executor = asUnownedSerialExecutor()
-    Thread.detachNewThread {
-      usleep(1_000)
-      job.runSynchronously(on: executor)
-    }
-  }
-}
-
 @globalActor private actor OnThread {
   static let shared = OnThread()
-  static let executor = SlowThread()
+  /// Begins each job late.
+  static let executor = LoopExecutor(pause: 1_000)
 
   nonisolated var unownedExecutor: UnownedSerialExecutor {
     Self.executor.asUnownedSerialExecutor()
@@ -37,7 +26,7 @@ private final class SlowThread: SerialExecutor {
   nonisolated init(ended: @escaping @Sendable () -> Void) { self.ended = ended }
 
   isolated deinit {
-    OnThread.assertIsolated()
+    OnThread.preconditionIsolated()
     ended()
   }
 }
@@ -48,7 +37,7 @@ private final class SlowThread: SerialExecutor {
   nonisolated init(ended: @escaping @Sendable () -> Void) { self.ended = ended }
 
   isolated deinit {
-    Shared.assertIsolated()
+    Shared.preconditionIsolated()
     ended()
   }
 }
@@ -75,7 +64,7 @@ private actor Journal {
   func write() async { await Task.yield() }
 
   isolated deinit {
-    assertIsolated()
+    preconditionIsolated()
     ended()
   }
 }

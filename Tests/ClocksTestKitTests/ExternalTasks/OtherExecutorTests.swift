@@ -68,6 +68,7 @@ private func work() {
 }
 
 private let loop = LoopExecutor()
+private let loopOfTheSearch = LoopExecutor()
 
 private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
 
@@ -217,7 +218,7 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
 
   /// The last job of each run is on a thread of the executor, which runs no other job for the search.
   @Test(.timeLimit(.minutes(10))) func aSearchOnAnExecutorEnds() async throws {
-    for executor in [QueueExecutor(), LoopExecutor()] as [any SerialExecutor] {
+    for executor in [QueueExecutor(), loopOfTheSearch] as [any SerialExecutor] {
       let summary = try await Searcher(executor).search()
       #expect(summary?.isComplete == true)
     }
