@@ -75,9 +75,7 @@ import Testing
 
   @Test func aSleepThatIsDueIsNamedByAFailure() async throws {
     let failures = try await failures {
-      try await VirtualTimeTrait.virtualTime.provideScope(
-        for: Test.current!, testCase: Test.Case.current
-      ) {
+      try await VirtualTimeTrait.virtualTime.run {
         let toast = Task(name: "toast") { try await Task.sleep(for: .seconds(5)) }
         try await Task.sleep(for: .seconds(5))
         Issue.record("before")

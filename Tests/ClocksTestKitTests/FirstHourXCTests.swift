@@ -6,11 +6,11 @@ import TestTraits
 import Testing
 import XCTest
 
-/// The first class of XCTest with a clock in a property. Its tests do nothing.
-final class AEarlierXCTests: XCTestCase {
+/// Makes a clock before the test that fails. The failure must not be at the line of this property.
+final class EarlierClockXCTests: XCTestCase {
   private let clock = TestClock()
 
-  func testNothing() { XCTAssertNotNil(clock) }
+  func testMakesAClock() {}
 }
 
 /// Tests that stumble. They do nothing unless `FirstHourXCTestTests` starts them in a child process.
@@ -177,20 +177,19 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
 @Suite struct FirstHourXCTestTests {
   private func run(
     _ tests: [String], library: String = "xctest", blockedAfter: String = "0.5"
-  ) async throws -> String {
-    let child = try await ChildProcess.runTests(
+  ) async throws -> ChildProcess {
+    let child = try await Stuck.run(
       library == "xctest"
         ? tests.map { "ClocksTestKitTests.\($0)" }.joined(separator: ",")
         : "ForgetfulExamples.*/(\(tests.joined(separator: "|")))\\(",
-      library: library,
-      environment: ["CLOCKS_BLOCKED_AFTER": blockedAfter, Stuck.variable: "100"])
+      library: library, blockedAfter: blockedAfter)
     #expect(child.exitCode == 1, "\(child)")
-    return child.standardOutput
+    return child
   }
 
   private func run(example: String) async throws -> (text: String, issues: [PrintedIssue]) {
-    let text = try await run([example], library: "swift-testing")
-    return (text, PrintedIssue.all(in: text))
+    let child = try await run([example], library: "swift-testing")
+    return (child.standardOutput, child.issues)
   }
 
   // MARK: - One report for each test
@@ -214,6 +213,7 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
 
   @Test func aForgottenAdvanceInXCTestIsReportedOnce() async throws {
     let text = try await run(["StumblingXCTests/testForgetsTheSameClockAgainAndAgain"])
+      .standardOutput
     #expect(text.lines(containing: "error: StumblingXCTests").count == 1, "\(text)")
     #expect(text.contains("Executed 1 test, with 1 failure"), "\(text)")
   }
@@ -222,7 +222,7 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
     let text = try await run([
       "StumblingXCTests/testForgetsTheProperty",
       "StumblingXCTests/testForgetsTheSameClockAgainAndAgain",
-    ])
+    ]).standardOutput
     #expect(text.lines(containing: " : failed - ").count == 2, "\(text)")
   }
 
@@ -235,7 +235,8 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
     ("testForgetsTheProperty", "private let property = TestClock()"),
   ])
   func aFailureOfXCTestIsAtTheLineOfItsClock(_ test: String, clock: String) async throws {
-    let text = try await run(["AEarlierXCTests/testNothing", "StumblingXCTests/\(test)"])
+    let text = try await run(["EarlierClockXCTests/testMakesAClock", "StumblingXCTests/\(test)"])
+      .standardOutput
     let line = try #require(
       clock.hasPrefix("private")
         ? StumblingXCTests.line
@@ -256,7 +257,7 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
     ("testWokenTogether", "1 sleep ends at this very instant, and has not woken yet:"),
   ])
   func aFailedAssertionHasANote(_ test: String, note: String) async throws {
-    let text = try await run(["StumblingXCTests/\(test)"])
+    let text = try await run(["StumblingXCTests/\(test)"]).standardOutput
     let line = try #require(
       try SourceText(StumblingXCTests.file).line(of: ["XCTAssert"], inFunction: test))
     let notes = text.lines(containing: ": note: StumblingXCTests.\(test) : ")
@@ -267,7 +268,7 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
   }
 
   @Test func anAssertionWithoutAReasonHasNoNote() async throws {
-    let text = try await run(["StumblingXCTests/testFailsWithoutAnyReasonToGive"])
+    let text = try await run(["StumblingXCTests/testFailsWithoutAnyReasonToGive"]).standardOutput
     #expect(text.lines(containing: "error: StumblingXCTests").count == 3, "\(text)")
     #expect(!text.contains(": note: "), "\(text)")
   }

@@ -8,28 +8,15 @@ import Testing
 ///
 /// They run only when `TraitHangTests` starts them in another process.
 @Suite struct HangingTraitTests {
-  static let variable = "CLOCKS_TESTS_HANG_IN_TRAIT"
   static let file = #filePath
 
-  /// Whether the test is enabled. If so, the process ends after two minutes.
-  private var isAsked: Bool {
-    guard ProcessInfo.processInfo.environment[Self.variable] != nil else { return false }
-    alarm(120)
-    return true
-  }
-
-  private actor Beats {
-    var count = 0
-    func beat() { count += 1 }
-  }
-
   @Test(.virtualTime) func heartbeatSwallowsErrors() async throws {
-    guard isAsked else { return }
-    let beats = Beats()
+    guard Stuck.isAsked else { return }
+    let beats = Seconds()
     Task {
       while true {
         try? await Task.sleep(for: .seconds(1))
-        await beats.beat()
+        await beats.add()
       }
     }
     try await Task.sleep(for: .seconds(3))
@@ -37,7 +24,7 @@ import Testing
   }
 
   @Test(.virtualTime) func heartbeatSwallowsErrorsWithoutAnActor() async throws {
-    guard isAsked else { return }
+    guard Stuck.isAsked else { return }
     let beats = Tally()
     Task {
       while true {
@@ -50,14 +37,14 @@ import Testing
   }
 
   @Test(.virtualTime(runningLimit: .milliseconds(300))) func pollsForEver() async throws {
-    guard isAsked else { return }
+    guard Stuck.isAsked else { return }
     let isReady = Tally()
     while isReady.value == 0 { try await Task.sleep(for: .milliseconds(10)) }
   }
 
   @Test(.virtualTime(stuckAfter: .milliseconds(300), runningLimit: .milliseconds(300)))
   func awaitsAHeartbeat() async throws {
-    guard isAsked else { return }
+    guard Stuck.isAsked else { return }
     let heartbeat = Task(name: "beat") {
       while true { try await Task.sleep(for: .milliseconds(1)) }
     }
@@ -65,7 +52,7 @@ import Testing
   }
 
   @Test(.virtualTime(leftoverSleeps: .fail)) func leavesASpinnerBehind() async throws {
-    guard isAsked else { return }
+    guard Stuck.isAsked else { return }
     Task { while !Task.isCancelled { await Task.yield() } }
     try await Task.sleep(for: .zero)
   }
@@ -117,11 +104,9 @@ import Testing
   func aTestThatWouldHangFailsAndEnds(_ test: String, reports: [String]) async throws {
     // A busy machine may exceed half a second, so only some tests have that limit.
     let seconds = reports[0].contains("0.5 seconds") ? "0.5" : "60"
-    let child = try await ChildProcess.runTests(
-      "HangingTraitTests.*/\(test)\\(",
-      environment: ["CLOCKS_BLOCKED_AFTER": seconds, HangingTraitTests.variable: "1"])
+    let child = try await Stuck.run("HangingTraitTests.*/\(test)\\(", blockedAfter: seconds)
     #expect(child.exitCode == 1, "\(child.standardOutput)")
-    let issues = PrintedIssue.all(in: child.standardOutput)
+    let issues = child.issues
     #expect(issues.map(\.textOfALoop) == reports)
     #expect(issues.allSatisfy { $0.test == test + "()" }, "\(issues)")
     let line = try SourceText(HangingTraitTests.file).declaration(ofTest: test)

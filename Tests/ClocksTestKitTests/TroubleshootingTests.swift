@@ -33,22 +33,14 @@ import Testing
   private static func inVirtualTime(
     _ body: @escaping @Sendable () async throws -> Void
   ) -> Provocation {
-    report {
-      try await VirtualTimeTrait.virtualTime.provideScope(
-        for: Test.current!, testCase: Test.Case.current, performing: body)
-    }
+    report { try await VirtualTimeTrait.virtualTime.run(body) }
   }
 
   /// What a sample of `ExploredChildTests` writes.
   private static func sample(
     _ name: String, _ environment: [String: String] = [:]
   ) -> Provocation {
-    {
-      let child = try await ChildProcess.runTests(
-        "ExploredChildSamples/\(name)\\(",
-        environment: ["CLOCKS_TESTS_EXPLORED_SAMPLES": "1"].merging(environment) { $1 })
-      return child.standardOutput
-    }
+    { try await exploredSample(name, environment).standardOutput }
   }
 
   private struct Timeout: Error {}

@@ -1,6 +1,5 @@
 import ClocksTestKit
 import Foundation
-import TestTraits
 import Testing
 
 @testable import Clocks
@@ -17,9 +16,7 @@ import Testing
     let runs = Tally()
     try await Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      try await VirtualTimeTrait.virtualTime.provideScope(
-        for: Test.current!, testCase: Test.Case.current
-      ) {
+      try await VirtualTimeTrait.virtualTime.run {
         runs.add()
         #expect(Task.isCancelled)
         await #expect(throws: CancellationError.self) { try await Task.sleep(for: .seconds(1)) }

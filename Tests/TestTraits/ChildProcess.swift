@@ -11,6 +11,11 @@ package struct ChildProcess: Sendable {
   /// The issues that Swift Testing has printed.
   package var issues: [PrintedIssue] { PrintedIssue.all(in: standardOutput + "\n" + standardError) }
 
+  /// Returns the lines of the standard output that contain `text`.
+  package func lines(containing text: String) -> [String] {
+    standardOutput.lines(containing: text)
+  }
+
   /// Where a child process writes its standard error.
   package enum Errors {
     case apart

@@ -1,5 +1,12 @@
 import Foundation
 
+/// Returns the text of a page of Docs.
+package func guide(_ name: String) throws -> String {
+  let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+  return try String(contentsOf: root.appending(path: "Docs/\(name).md"), encoding: .utf8)
+}
+
 /// The page Docs/Troubleshooting.md: each text that a heading quotes is provoked by a test.
 public enum Troubleshooting {
   /// A part of the page under a heading of its own.
@@ -17,12 +24,7 @@ public enum Troubleshooting {
     public var hasList: Bool { text.contains("\n```text\nWhere the test's ") }
   }
 
-  public static let page: String = {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    let page = root.appendingPathComponent("Docs/Troubleshooting.md")
-    return (try? String(contentsOf: page, encoding: .utf8)) ?? ""
-  }()
+  public static let page = (try? guide("Troubleshooting")) ?? ""
 
   public static let rows: [Row] = page.components(separatedBy: "\n## ").dropFirst().map {
     let parts = $0.split(separator: "\n", maxSplits: 1)

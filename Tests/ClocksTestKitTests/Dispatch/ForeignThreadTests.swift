@@ -1,7 +1,6 @@
 import ClocksTestKit
 import Dispatch
 import Foundation
-import TestTraits
 import Testing
 
 @testable import Clocks
@@ -11,8 +10,8 @@ import Testing
 /// Work of a test that begins on a thread that runs for another test, or for none.
 @Suite struct ForeignThreadTests {
   /// The thread of another test takes a task out of the actor's queue while the task is created.
-  @Test(.virtualTime, arguments: 0..<8)
-  func tasksOnASharedActorBelongToTheirTest(_: Int) async throws {
+  @Test(.repeated(8), .virtualTime)
+  func tasksOnASharedActorBelongToTheirTest() async throws {
     let mine = try VirtualTime.required
     for round in 1...500 {
       try await Task { @Shared in

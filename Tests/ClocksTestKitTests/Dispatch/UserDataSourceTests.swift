@@ -53,7 +53,7 @@
     }
 
     /// Dispatch may call the handler for some data while the test merges more.
-    @Test(.virtualTime, arguments: 0..<100) func noDataIsLeftBehind(_ run: Int) async throws {
+    @Test(.repeated(100), .virtualTime) func noDataIsLeftBehind() async throws {
       let log = Log<UInt>()
       let source = DispatchSource.makeUserDataAddSource(queue: DispatchQueue(label: "sum"))
       source.setEventHandler { log.add(source.data) }
@@ -65,7 +65,8 @@
     }
 
     /// A zero may take back the call for the number before.
-    @Test(.virtualTime, arguments: 0..<20) func aZeroIsNotWaitedFor(_ run: Int) async throws {
+    @Test(.repeated(20), .virtualTime) func aZeroIsNotWaitedFor() async throws {
+      let run = RepeatedTrait.number
       let log = Log<UInt>()
       let source = DispatchSource.makeUserDataReplaceSource(queue: DispatchQueue(label: "value"))
       source.setEventHandler { log.add(source.data) }

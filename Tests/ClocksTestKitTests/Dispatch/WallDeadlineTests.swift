@@ -9,13 +9,18 @@ import Testing
 @Suite struct WallDeadlineTests {
   private let queue = DispatchQueue(label: "later")
 
+  /// Sets the date to whole microseconds, to which later settings round.
+  private func scopeAtAKnownDate() throws -> VirtualTime {
+    let time = try VirtualTime.required
+    time.date = Date(timeIntervalSince1970: 1_000_000)
+    return time
+  }
+
   /// Delays work by a date and by a duration, changes the date, and returns when the work began.
   private func times(
     _ delays: [Double], _ change: (VirtualTime) -> Void
   ) async throws -> [String] {
-    let time = try VirtualTime.required
-    // The date is set to whole microseconds, so the date at the beginning must be one as well.
-    time.date = Date(timeIntervalSince1970: 1_000_000)
+    let time = try scopeAtAKnownDate()
     let start = ContinuousClock.now
     let diary = Log<String>()
     for delay in delays {
@@ -66,9 +71,7 @@ import Testing
 
   /// A timer keeps to the dates of its firings, and a single event stands for those that it has missed.
   @Test(.virtualTime) func aTimerFollowsTheDate() async throws {
-    let time = try VirtualTime.required
-    // The date is set to whole microseconds, so the date at the beginning must be one as well.
-    time.date = Date(timeIntervalSince1970: 1_000_000)
+    let time = try scopeAtAKnownDate()
     let start = ContinuousClock.now
     let diary = Log<String>()
     let timer = DispatchSource.makeTimerSource(queue: queue)
@@ -91,9 +94,7 @@ import Testing
 
   /// A timer that waits for a duration fires when that has passed.
   @Test(.virtualTime) func aTimerOfAnotherClockDoesNotFollowTheDate() async throws {
-    let time = try VirtualTime.required
-    // The date is set to whole microseconds, so the date at the beginning must be one as well.
-    time.date = Date(timeIntervalSince1970: 1_000_000)
+    let time = try scopeAtAKnownDate()
     let start = ContinuousClock.now
     let diary = Log<String>()
     let timer = DispatchSource.makeTimerSource(queue: queue)

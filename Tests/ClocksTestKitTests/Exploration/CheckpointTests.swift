@@ -1,7 +1,6 @@
 import ClocksSupport
 import ClocksTestKit
 import Foundation
-import Synchronization
 import TestTraits
 import Testing
 
@@ -31,12 +30,6 @@ private actor Desk {
   nonisolated var unownedExecutor: UnownedSerialExecutor {
     Self.executor.asUnownedSerialExecutor()
   }
-}
-
-private final class Flag: Sendable {
-  private let state = Mutex(false)
-  var isSet: Bool { state.withLock { $0 } }
-  func set() { state.withLock { $0 = true } }
 }
 
 /// Checkpoints in each isolation, in conditions, and in runs that do not end.
@@ -167,12 +160,12 @@ private final class Flag: Sendable {
 
   /// The run is left while the main thread is parked: other tests need it.
   @Test func anAbandonedRunFreesTheMainThread() async throws {
-    let (hasBegun, isOver) = (Flag(), Flag())
+    let (hasBegun, isOver) = (Tally(), Tally())
     let found = try await run(Self.delayed) { time in
       let a = Task { @MainActor in
-        hasBegun.set()
+        hasBegun.add()
         time.checkpoint("main")
-        isOver.set()
+        isOver.add()
       }
       let b = Task {
         while true { time.checkpoint("ignores cancellation") }
@@ -181,8 +174,8 @@ private final class Flag: Sendable {
     }
     #expect(found.count == 1, "\(found)")
     await MainActor.run {}
-    #expect(hasBegun.isSet)
-    #expect(isOver.isSet)
+    #expect(hasBegun.value == 1)
+    #expect(isOver.value == 1)
   }
 
   /// When such a task was stopped, its thread waits at its next checkpoint.
@@ -195,12 +188,12 @@ private final class Flag: Sendable {
 
   /// In a run that is abandoned, neither jobs nor the rest of a parked job run.
   @Test func anAbandonedRunKeepsItsOtherThreads() async throws {
-    let (hasBegun, isOver) = (Flag(), Flag())
+    let (hasBegun, isOver) = (Tally(), Tally())
     let found = try await run(Self.delayed) { time in
       let a = Task {
-        hasBegun.set()
+        hasBegun.add()
         time.checkpoint("pool")
-        isOver.set()
+        isOver.add()
       }
       let b = Task {
         while true { time.checkpoint("ignores cancellation") }
@@ -208,8 +201,8 @@ private final class Flag: Sendable {
       _ = await (a.value, b.value)
     }
     #expect(found.count == 1, "\(found)")
-    #expect(hasBegun.isSet)
-    #expect(!isOver.isSet)
+    #expect(hasBegun.value == 1)
+    #expect(isOver.value == 0)
     // Threads are left for other tests.
     try await withSchedules(50) { time in
       let tasks = (1...3).map { _ in Task { time.checkpoint("again") } }

@@ -5,70 +5,74 @@ import Testing
 
 @testable import Clocks
 
+/// Runs a test of `ExploredChildSamples` in a child process, or one of `ExploredXCTests` if its name begins with `test`.
+func exploredSample(
+  _ sample: String, _ environment: [String: String] = [:], errors: ChildProcess.Errors = .inOutput
+) async throws -> ChildProcess {
+  let isXCTest = sample.hasPrefix("test")
+  return try await ChildProcess.runTests(
+    isXCTest
+      ? "ClocksTestKitTests.ExploredXCTests/\(sample)" : "ExploredChildSamples/\(sample)\\(",
+    library: isXCTest ? "xctest" : "swift-testing",
+    environment: ["CLOCKS_TESTS_EXPLORED_SAMPLES": "1"].merging(environment) { $1 },
+    errors: errors)
+}
+
 /// Environment variables and XCTest, in child processes.
 @Suite struct ExploredChildTests {
-  /// Runs a sample; the name of an XCTest sample begins with `test`.
-  private func run(
-    _ sample: String, _ environment: [String: String] = [:], errors: ChildProcess.Errors = .inOutput
-  ) async throws -> ChildProcess {
-    let isXCTest = sample.hasPrefix("test")
-    return try await ChildProcess.runTests(
-      isXCTest ? "ClocksTestKitTests.ExploredXCTests/\(sample)" : "ExploredChildSamples/\(sample)",
-      library: isXCTest ? "xctest" : "swift-testing",
-      environment: ["CLOCKS_TESTS_EXPLORED_SAMPLES": "1"].merging(environment) { $1 },
-      errors: errors)
-  }
-
-  private func lines(_ text: String, _ child: ChildProcess) -> [String] {
-    child.standardOutput.split(separator: "\n").map(String.init).filter { $0.contains(text) }
-  }
-
   // MARK: - A folder of tokens
 
   @Test func aKeptTokenIsTriedFirst() async throws {
     try await withTemporaryPath { folder in
       let variables = ["CLOCKS_SCHEDULES_DIR": folder + "/kept"]
-      let first = try await run("late", variables)
+      let first = try await exploredSample("late", variables)
       #expect(first.exitCode == 1)
-      let heading = try #require(lines("Schedule ", first).first)
+      let heading = try #require(first.lines(containing: "Schedule ").first)
       let number = try #require(heading.firstMatch(of: /Schedule (\d+) of 1,000/)).1
       #expect(try #require(Int(number)) > 3, "\(first.standardOutput)")
       let files = try FileManager.default.contentsOfDirectory(atPath: folder + "/kept")
       #expect(files.count == 1)
       let kept = try String(contentsOfFile: "\(folder)/kept/\(files[0])", encoding: .utf8)
-      #expect(lines("Replay: ", first).first?.contains(kept.dropLast()) == true, "\(kept)")
+      #expect(
+        first.lines(containing: "Replay: ").first?.contains(kept.dropLast()) == true,
+        "\(kept)")
 
-      let second = try await run("late", variables)
+      let second = try await exploredSample("late", variables)
       #expect(second.exitCode == 1)
       #expect(
-        lines("Schedule 3 of 1,000 (2 passed; ", second).count == 1, "\(second.standardOutput)")
+        second.lines(containing: "Schedule 3 of 1,000 (2 passed; ").count == 1,
+        "\(second.standardOutput)")
       // The second failure has the same token.
+      #expect(try String(contentsOfFile: "\(folder)/kept/\(files[0])", encoding: .utf8) == kept)
       #expect(
-        try String(contentsOfFile: "\(folder)/kept/\(files[0])", encoding: .utf8) == kept)
-      #expect(lines("Replay: ", second) == lines("Replay: ", first))
+        second.lines(containing: "Replay: ")
+          == first.lines(containing: "Replay: "))
     }
   }
 
   @Test func aTestThatPassesCanTellAboutItsSearch() async throws {
-    let child = try await run("passes", ["CLOCKS_VERBOSE": "1", "CLOCKS_SCHEDULES": "50"])
+    let child = try await exploredSample(
+      "passes", ["CLOCKS_VERBOSE": "1", "CLOCKS_SCHEDULES": "50"])
     #expect(child.exitCode == 0, "\(child.standardOutput)")
-    let told = lines("ClocksTestKitTests.ExploredChildSamples/passes(): ", child)
+    let told = child.lines(
+      containing: "ClocksTestKitTests.ExploredChildSamples/passes(): ")
     #expect(told.count == 1, "\(child.standardOutput)")
     #expect(told.first?.contains(/\d+ orders? in \d+ class/) == true)
-    let silent = try await run("passes", ["CLOCKS_VERBOSE": "0", "CLOCKS_SCHEDULES": "50"])
+    let silent = try await exploredSample(
+      "passes", ["CLOCKS_VERBOSE": "0", "CLOCKS_SCHEDULES": "50"])
     #expect(silent.exitCode == 0, "\(silent.standardOutput)")
-    #expect(lines(" in 1 class", silent) == [])
+    #expect(silent.lines(containing: " in 1 class") == [])
   }
 
   @Test func aFolderThatCannotBeCreatedIsReported() async throws {
     try await withTemporaryPath { file in
       try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
-      let child = try await run("late", ["CLOCKS_SCHEDULES_DIR": file + "/kept"])
+      let child = try await exploredSample("late", ["CLOCKS_SCHEDULES_DIR": file + "/kept"])
       #expect(child.exitCode == 1)
       #expect(
-        lines("A token is not kept for the next time: ", child).count == 1,
+        child.lines(containing: "A token is not kept for the next time: ").count == 1,
         "\(child.standardOutput)")
-      #expect(lines("Schedule ", child).count == 1)
+      #expect(child.lines(containing: "Schedule ").count == 1)
     }
   }
 
@@ -82,23 +86,25 @@ import Testing
     func aCrashKeepsItsToken(_ sample: String) async throws {
       try await withTemporaryPath { folder in
         let variables = ["CLOCKS_SCHEDULES_DIR": folder, "SWIFT_BACKTRACE": "enable=no"]
-        let first = try await run(sample, variables)
+        let first = try await exploredSample(sample, variables)
         #expect(first.exitCode != 0)
         let heading = try #require(
-          lines("ends the process with signal", first).first, "\(first.standardOutput)")
+          first.lines(containing: "ends the process with signal").first,
+          "\(first.standardOutput)")
         let number = try #require(heading.firstMatch(of: /schedule (\d+) \(/)).1
         #expect(try #require(Int(number)) > 2)
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
         let kept = try String(contentsOfFile: "\(folder)/\(files[0])", encoding: .utf8)
-        #expect(lines("Replay: ", first).first?.contains(kept.dropLast()) == true, "\(kept)")
+        #expect(
+          first.lines(containing: "Replay: ").first?.contains(kept.dropLast())
+            == true, "\(kept)")
 
-        let second = try await run(sample, variables)
+        let second = try await exploredSample(sample, variables)
         #expect(second.exitCode == first.exitCode)
         #expect(
-          lines("schedule 3 (2 passed) ends the process", second).count == 1,
+          second.lines(containing: "schedule 3 (2 passed) ends the process").count == 1,
           "\(second.standardOutput)")
-        #expect(
-          try String(contentsOfFile: "\(folder)/\(files[0])", encoding: .utf8) == kept)
+        #expect(try String(contentsOfFile: "\(folder)/\(files[0])", encoding: .utf8) == kept)
       }
     }
   #endif
@@ -113,15 +119,15 @@ import Testing
       ("CLOCKS_SEED", "dice", "CLOCKS_SEED is \"dice\", but can only be a number from"),
       ("CLOCKS_SHARD", "17/16", "CLOCKS_SHARD is \"17/16\", but can only be one of several"),
     ] {
-      let child = try await run(sample, [name: value])
+      let child = try await exploredSample(sample, [name: value])
       #expect(child.exitCode == 2)
-      #expect(lines(text, child).count == 1, "\(child.standardOutput)")
-      #expect(lines("The body runs", child) == [])
+      #expect(child.lines(containing: text).count == 1, "\(child.standardOutput)")
+      #expect(child.lines(containing: "The body runs") == [])
     }
   }
 
   @Test func emptyVariablesAreIgnored() async throws {
-    let child = try await run(
+    let child = try await exploredSample(
       "passes",
       [
         "CLOCKS_SCHEDULES": "", "CLOCKS_SEED": "", "CLOCKS_SHARD": "", "CLOCKS_SCHEDULES_DIR": "",
@@ -133,16 +139,17 @@ import Testing
   #if os(Linux)
     @Test func aSearchOnATerminalReportsItsProgress() async throws {
       let terminal = try #require(PseudoTerminal())
-      let child = try await run("slow", ["CLOCKS_SCHEDULES": "40"], errors: .to(terminal.end))
+      let child = try await exploredSample(
+        "slow", ["CLOCKS_SCHEDULES": "40"], errors: .to(terminal.end))
       let told = terminal.readToEnd()
       #expect(child.exitCode == 0, "\(child.standardOutput)")
       let line =
         /ExploredChildSamples\/slow\(\): (16|32) schedules, \d+ orders in \d+ classes, \d+ a sec/
       #expect(told.contains(line), "\(told)")
       // Without a terminal there is no report.
-      let silent = try await run("slow", ["CLOCKS_SCHEDULES": "40"])
+      let silent = try await exploredSample("slow", ["CLOCKS_SCHEDULES": "40"])
       #expect(silent.exitCode == 0, "\(silent.standardOutput)")
-      #expect(lines("a second", silent) == [])
+      #expect(silent.lines(containing: "a second") == [])
     }
   #endif
 
@@ -154,69 +161,76 @@ import Testing
   func failsWhereHopsAreNotSeen(_ sample: String, _ environment: [String: String])
     async throws
   {
-    let child = try await run(sample, environment)
+    let child = try await exploredSample(sample, environment)
     #expect(child.exitCode != 0)
-    let told = lines("A test can be run in many orders only where every hop of its tasks", child)
+    let told = child.lines(
+      containing: "A test can be run in many orders only where every hop of its tasks")
     #expect(told.count == 1, "\(child.standardOutput)")
     #expect(told.first?.contains("so nothing was run") == true)
     // The body does not run in one order only.
-    #expect(lines("The body runs", child) == [])
+    #expect(child.lines(containing: "The body runs") == [])
   }
 
   // MARK: - Without the test kit
 
   @Test func anExploredTestReadsVirtualTimeEverywhere() async throws {
-    let child = try await run("clocks")
+    let child = try await exploredSample("clocks")
     #expect(child.exitCode == 0, "\(child.standardOutput)")
-    #expect(lines("1 order in 1 class: all of them", child).count == 1, "\(child.standardOutput)")
+    #expect(
+      child.lines(containing: "1 order in 1 class: all of them").count == 1,
+      "\(child.standardOutput)")
   }
 
   // MARK: - XCTest
 
   @Test func aFailureInXCTestHasItsExplanation() async throws {
-    let child = try await run("testFails")
+    let child = try await exploredSample("testFails")
     #expect(child.exitCode != 0)
-    let failures = lines("ExploredXCTests.swift:", child)
+    let failures = child.lines(containing: "ExploredXCTests.swift:")
     // The failure itself at its line, and the explanation at the line of the search.
     #expect(failures.count == 2, "\(child.standardOutput)")
     #expect(failures.first?.hasSuffix("XCTAssertTrue failed - it is 1") == true)
     #expect(failures.last?.contains("Schedule 3 of 100 (2 passed; last in, first out)") == true)
-    #expect(lines("Replay: try await withSchedules(.schedule(\"1:b.1", child).count == 1)
+    #expect(
+      child.lines(containing: "Replay: try await withSchedules(.schedule(\"1:b.1")
+        .count == 1)
   }
 
   @Test func anErrorInXCTestIsReportedOnce() async throws {
-    let child = try await run("testThrows")
+    let child = try await exploredSample("testThrows")
     #expect(child.exitCode == 1)
-    let failures = lines("ExploredXCTests.swift:", child)
+    let failures = child.lines(containing: "ExploredXCTests.swift:")
     #expect(failures.count == 1, "\(child.standardOutput)")
     #expect(failures.first?.contains("the operation threw Oh: Oh()") == true)
-    #expect(lines("Schedule 3 of 100", child).count == 1)
+    #expect(child.lines(containing: "Schedule 3 of 100").count == 1)
   }
 
   @Test(arguments: ["testSkips", "testSkipsInAReplay"]) func aSkipInXCTestIsNotAFailure(
     _ sample: String
   ) async throws {
-    let child = try await run(sample)
+    let child = try await exploredSample(sample)
     #expect(child.exitCode == 0, "\(child.standardOutput)")
-    #expect(lines("Test skipped - Not on this machine.", child).count == 1)
-    #expect(lines("with 1 test skipped and 0 failures", child).count == 2)
-    #expect(lines("Schedule ", child) + lines(" error: ", child) == [])
+    #expect(child.lines(containing: "Test skipped - Not on this machine.").count == 1)
+    #expect(child.lines(containing: "with 1 test skipped and 0 failures").count == 2)
+    #expect(
+      child.lines(containing: "Schedule ")
+        + child.lines(containing: " error: ") == [])
   }
 
   @Test func aFailureBeforeASkipIsAFailure() async throws {
-    let child = try await run("testFailsAndSkips")
+    let child = try await exploredSample("testFailsAndSkips")
     #expect(child.exitCode == 1)
-    #expect(lines("Test skipped", child) == [], "\(child.standardOutput)")
-    #expect(lines("failed - It fails first.", child).count == 1)
+    #expect(child.lines(containing: "Test skipped") == [], "\(child.standardOutput)")
+    #expect(child.lines(containing: "failed - It fails first.").count == 1)
   }
 
   @Test func aDeadlockInXCTestIsReportedOnce() async throws {
-    let child = try await run("testDeadlock")
+    let child = try await exploredSample("testDeadlock")
     #expect(child.exitCode == 1)
-    let failures = lines("ExploredXCTests.swift:", child)
+    let failures = child.lines(containing: "ExploredXCTests.swift:")
     #expect(failures.filter { $0.contains(" error: ") }.count == 1, "\(child.standardOutput)")
     #expect(failures.first?.contains("A deadlock at 0.0 seconds") == true)
-    #expect(lines("awaits a continuation", child).count == 1)
+    #expect(child.lines(containing: "awaits a continuation").count == 1)
   }
 }
 

@@ -1,6 +1,5 @@
 import ClocksTestKit
 import Foundation
-import TestTraits
 import Testing
 
 @testable import Clocks

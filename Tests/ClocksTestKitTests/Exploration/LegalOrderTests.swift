@@ -160,9 +160,9 @@ private func suspendsNothing(isolation: isolated (any Actor)? = #isolation) asyn
 
   private func explore(nesting: Int, _ tally: Tally) async throws {
     guard nesting > 0 else { return tally.add() }
-    try await SchedulesTrait.schedules(100).provideScope(
-      for: Test.current!, testCase: Test.Case.current
-    ) { try await explore(nesting: nesting - 1, tally) }
+    try await SchedulesTrait.schedules(100).run {
+      try await explore(nesting: nesting - 1, tally)
+    }
   }
 
   @Test func aTestIsExploredOnce() async throws {

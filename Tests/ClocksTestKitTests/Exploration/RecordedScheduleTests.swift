@@ -20,13 +20,11 @@ private actor RecordedBox {
 /// Timelines of explored tests: only the run that is reported is recorded.
 @Suite struct RecordedScheduleTests {
   private func explored(_ body: @escaping @Sendable () async throws -> Void) async throws {
-    try await SchedulesTrait.schedules(100).provideScope(
-      for: Test.current!, testCase: Test.Case.current, performing: body)
+    try await SchedulesTrait.schedules(100).run(body)
   }
 
   private func recorded(_ body: @escaping @Sendable () async throws -> Void) async throws {
-    try await TimelineTrait.timeline.provideScope(
-      for: Test.current!, testCase: Test.Case.current, performing: body)
+    try await TimelineTrait.timeline.run(body)
   }
 
   /// Expects what a failure has for both orders of the traits.
@@ -66,12 +64,7 @@ private actor RecordedBox {
   }
 
   @Test func aDeadlockHasATaskDumpAndATimeline() async throws {
-    let texts = RecordedTexts()
-    let trait = IssueHandlingTrait.compactMapIssues { issue in
-      texts.add(issue.comments.map(\.rawValue).joined(separator: "\n"))
-      return nil
-    }
-    try await trait.provideScope(for: Test.current!, testCase: Test.Case.current) {
+    let found = try await recordedIssues {
       try await recorded {
         try await explored {
           let never = Task(name: "never") {
@@ -81,8 +74,8 @@ private actor RecordedBox {
         }
       }
     }
-    let text = try #require(texts.all.first)
-    #expect(texts.all.count == 1)
+    let text = try #require(found.first?.message)
+    #expect(found.count == 1)
     #expect(text.hasPrefix("A deadlock at 0.0 seconds: nothing can run"))
     #expect(text.contains("\"never\" awaits a continuation"))
     #expect(text.contains("What happened:\ntime  test"))
@@ -114,18 +107,14 @@ private actor RecordedBox {
       // The inner scope has pictures, too.
       #expect(names.filter { $0.contains("passesWithAScope") }.count == 4, "\(names)")
       #expect(child.standardOutput.contains("with 2 issues"), "\(child.standardOutput)")
-      #expect(
-        child.standardOutput.split(separator: "\n").filter { $0.contains("Schedule 3 of") }.count
-          == 2)
+      #expect(child.lines(containing: "Schedule 3 of").count == 2)
     }
   }
 
   @Test func eachTestOfXCTestLeavesOnePicture() async throws {
     try await withTemporaryPath { folder in
       for (test, isPassed) in [("testPasses", true), ("testFails", false), ("testThrows", false)] {
-        let child = try await ChildProcess.runTests(
-          "ClocksTestKitTests.ExploredXCTests/\(test)", library: "xctest",
-          environment: ["CLOCKS_TRACE": "\(folder)/\(test)", "CLOCKS_TESTS_EXPLORED_SAMPLES": "1"])
+        let child = try await exploredSample(test, ["CLOCKS_TRACE": "\(folder)/\(test)"])
         let names =
           (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(test)")) ?? []
         // The test that passes has an inner scope.
@@ -139,23 +128,11 @@ private actor RecordedBox {
 
   @Test func aTestOfXCTestThatFailsOnlyWhenItIsRecordedFailsOnce() async throws {
     try await withTemporaryPath { folder in
-      let child = try await ChildProcess.runTests(
-        "ClocksTestKitTests.ExploredXCTests/testFailsAfterItsSearch", library: "xctest",
-        environment: ["CLOCKS_TRACE": folder, "CLOCKS_TESTS_EXPLORED_SAMPLES": "1"])
+      let child = try await exploredSample("testFailsAfterItsSearch", ["CLOCKS_TRACE": folder])
       #expect(child.exitCode == 1)
       #expect(child.standardOutput.contains("with 1 failure"), "\(child.standardOutput)")
     }
   }
-}
-
-private final class RecordedTexts: @unchecked Sendable {
-  private let lock = NSLock()
-  /// Guarded by `lock`.
-  private var texts: [String] = []
-
-  func add(_ text: String) { lock.withLock { texts.append(text) } }
-
-  var all: [String] { lock.withLock { texts } }
 }
 
 /// Samples that run in a child process, for their files.

@@ -6,17 +6,9 @@ import Testing
 
 /// The recipes of Docs/Schedules.md for many machines: what their shells run, with two shards.
 @Suite(.enabled(if: Hops.missing == nil)) struct ScheduleRecipeTests {
-  private static let guide: String = {
-    let root = (0..<4).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
-      url.deletingLastPathComponent()
-    }
-    return (try? String(contentsOf: root.appending(path: "Docs/Schedules.md"), encoding: .utf8))
-      ?? ""
-  }()
-
   /// Returns the lines of the code block that contains a text.
   private func block(with text: String) throws -> [String] {
-    let blocks = Self.guide.components(separatedBy: "```").filter { $0.contains(text) }
+    let blocks = try guide("Schedules").components(separatedBy: "```").filter { $0.contains(text) }
     return try #require(blocks.first).split(separator: "\n").dropFirst().map(String.init)
   }
 

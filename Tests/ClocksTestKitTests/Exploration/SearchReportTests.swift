@@ -6,12 +6,6 @@ import Testing
 
 /// What explored tests in child processes write about their searches, and the page that is made of it.
 @Suite struct SearchReportTests {
-  private func run(_ sample: String, _ environment: [String: String]) async throws -> ChildProcess {
-    try await ChildProcess.runTests(
-      "ExploredChildSamples/\(sample)",
-      environment: ["CLOCKS_TESTS_EXPLORED_SAMPLES": "1"].merging(environment) { $1 })
-  }
-
   private func page(_ folder: String) async throws -> ChildProcess {
     let command = URL(fileURLWithPath: ChildProcess.testBundle).deletingLastPathComponent()
       .appendingPathComponent("clocks-everywhere").path
@@ -21,7 +15,7 @@ import Testing
   @Test func eachShardWritesAReport() async throws {
     try await withTemporaryPath { folder in
       for shard in 1...2 {
-        let child = try await run(
+        let child = try await exploredSample(
           "passes", ["CLOCKS_SCHEDULES_REPORTS": folder, "CLOCKS_SHARD": "\(shard)/2"])
         #expect(child.exitCode == 0, "\(child.standardOutput)")
       }
@@ -62,7 +56,7 @@ import Testing
   @Test func aProcessReplacesTheReportOfAnotherOne() async throws {
     try await withTemporaryPath { folder in
       for _ in 1...2 {
-        let child = try await run("passes", ["CLOCKS_SCHEDULES_REPORTS": folder])
+        let child = try await exploredSample("passes", ["CLOCKS_SCHEDULES_REPORTS": folder])
         #expect(child.exitCode == 0, "\(child.standardOutput)")
       }
       let names = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -74,7 +68,7 @@ import Testing
 
   @Test func aFailureIsOnThePageWithItsToken() async throws {
     try await withTemporaryPath { folder in
-      let child = try await run("late", ["CLOCKS_SCHEDULES_REPORTS": folder + "/a/b"])
+      let child = try await exploredSample("late", ["CLOCKS_SCHEDULES_REPORTS": folder + "/a/b"])
       #expect(child.exitCode == 1)
       let token = try #require(child.standardOutput.firstMatch(of: /schedule\("(1:[^"]*)"\)/)).1
       let page = try await page(folder)
@@ -87,7 +81,7 @@ import Testing
   /// The order is possible only with the slack of the search, so each replay line has the slack.
   @Test func aReplayLineHasTheSlack() async throws {
     try await withTemporaryPath { folder in
-      let child = try await run("wakesLate", ["CLOCKS_SCHEDULES_REPORTS": folder])
+      let child = try await exploredSample("wakesLate", ["CLOCKS_SCHEDULES_REPORTS": folder])
       #expect(child.exitCode == 1)
       let line = try #require(
         child.standardOutput.firstMatch(
@@ -95,7 +89,7 @@ import Testing
         "\(child.standardOutput)")
       let page = try await page(folder)
       #expect(page.standardOutput.contains("Replay: `\(line.1)`"), "\(page.standardOutput)")
-      let replay = try await run(
+      let replay = try await exploredSample(
         "replaysALateWake", [ExploredChildSamples.tokenVariable: String(line.2)])
       #expect(replay.exitCode != 0)
       #expect(
@@ -105,7 +99,7 @@ import Testing
 
   @Test func aCrashIsOnThePage() async throws {
     try await withTemporaryPath { folder in
-      let child = try await run("crashes", ["CLOCKS_SCHEDULES_REPORTS": folder])
+      let child = try await exploredSample("crashes", ["CLOCKS_SCHEDULES_REPORTS": folder])
       #expect(child.exitCode != 0)
       let page = try await page(folder)
       #expect(page.exitCode == 1)
@@ -117,7 +111,7 @@ import Testing
   @Test func aFolderThatCannotBeCreatedIsReported() async throws {
     try await withTemporaryPath { file in
       try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
-      let child = try await run("passes", ["CLOCKS_SCHEDULES_REPORTS": file + "/x"])
+      let child = try await exploredSample("passes", ["CLOCKS_SCHEDULES_REPORTS": file + "/x"])
       #expect(child.exitCode == 0)
       #expect(child.standardOutput.contains("A report of a search is not written: "))
     }

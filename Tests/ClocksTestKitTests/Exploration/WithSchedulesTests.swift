@@ -2,7 +2,6 @@ import Clocks
 import ClocksTestKit
 import Dispatch
 import Foundation
-import TestTraits
 import Testing
 
 private actor Box {

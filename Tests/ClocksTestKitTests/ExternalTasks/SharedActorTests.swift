@@ -2,7 +2,6 @@ import Clocks
 import ClocksTestKit
 import Dispatch
 import Foundation
-import TestTraits
 import Testing
 
 /// An actor that all tests of the process share.

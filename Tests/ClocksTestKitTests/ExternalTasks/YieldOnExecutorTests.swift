@@ -1,29 +1,19 @@
 import Clocks
 import ClocksTestKit
-import Foundation
-import Synchronization
 import TestTraits
 import Testing
 
 private let taskThread = LoopExecutor(isSerial: false, pause: 1_000)
 private let actorThread = LoopExecutor(pause: 1_000)
 
-private final class Text: Sendable {
-  private let text = Mutex("")
-
-  func add(_ more: String) { text.withLock { $0 += more } }
-
-  var value: String { text.withLock { $0 } }
-}
-
 private actor OnThread {
   nonisolated var unownedExecutor: UnownedSerialExecutor { actorThread.asUnownedSerialExecutor() }
 
-  func run(on clock: TestClock<Duration>, _ text: Text) async {
+  func run(on clock: TestClock<Duration>, _ log: Log<String>) async {
     try? await clock.sleep(for: .seconds(1))
-    text.add("w")
+    log.add("w")
     await Task.yield()
-    text.add("y")
+    log.add("y")
   }
 }
 
@@ -31,54 +21,54 @@ private actor OnThread {
 @Suite struct YieldOnExecutorTests {
   @Test(.repeated(20)) func advanceWaitsForATaskThatPrefersAnExecutor() async {
     let clock = TestClock()
-    let text = Text()
+    let log = Log<String>()
     let task = Task(executorPreference: taskThread) {
       try? await clock.sleep(for: .seconds(1))
-      text.add("w")
+      log.add("w")
       await Task.yield()
-      text.add("y")
+      log.add("y")
       for _ in 0..<3 { await Task.yield() }
-      text.add("z")
+      log.add("z")
     }
     await clock.advance(by: .seconds(1))
-    #expect(text.value == "wyz")
+    #expect(log.all == ["w", "y", "z"])
     await task.value
   }
 
   @Test(.repeated(20)) func advanceWaitsForAnActorOnAnExecutor() async {
     let clock = TestClock()
-    let text = Text()
+    let log = Log<String>()
     let actor = OnThread()
-    let task = Task { await actor.run(on: clock, text) }
+    let task = Task { await actor.run(on: clock, log) }
     await clock.advance(by: .seconds(1))
-    #expect(text.value == "wy")
+    #expect(log.all == ["w", "y"])
     await task.value
   }
 
   @Test(.repeated(20)) func settleWaitsForATaskThatHasNotSlept() async {
     let clock = TestClock()
-    let text = Text()
+    let log = Log<String>()
     let task = Task(executorPreference: taskThread) {
-      text.add("w")
+      log.add("w")
       await Task.yield()
-      text.add("y")
+      log.add("y")
     }
     await clock.settle()
-    #expect(text.value == "wy")
+    #expect(log.all == ["w", "y"])
     await task.value
   }
 
   @Test(.repeated(20), .virtualTime) func timeDoesNotJumpWhileATaskYields() async throws {
-    let text = Text()
+    let log = Log<String>()
     let task = Task(executorPreference: taskThread) {
       let start = ContinuousClock.now
-      text.add("w")
+      log.add("w")
       await Task.yield()
-      text.add("y")
+      log.add("y")
       return ContinuousClock.now - start
     }
     try await Task.sleep(for: .seconds(1))
-    #expect(text.value == "wy")
+    #expect(log.all == ["w", "y"])
     #expect(await task.value == .zero)
   }
 }

@@ -236,21 +236,18 @@ import Testing
 
   // MARK: - Files
 
-  private func trace(_ tests: String, library: String = "swift-testing") async throws -> (
-    files: [String: String], output: String
-  ) {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let child = try await ChildProcess.runTests(
-      tests, library: library,
-      environment: ["CLOCKS_TRACE": folder + "/a/b", "CLOCKS_TESTS_TRACE_SAMPLES": "1"])
-    #expect(child.exitCode == 0, "\(child)")
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/a/b")) ?? []
-    var files: [String: String] = [:]
-    for name in names {
-      files[name] = try String(contentsOfFile: "\(folder)/a/b/\(name)", encoding: .utf8)
+  private func trace(_ tests: String) async throws -> (files: [String: String], output: String) {
+    try await withTemporaryPath { folder in
+      let child = try await ChildProcess.runTests(
+        tests, environment: ["CLOCKS_TRACE": folder + "/a/b", "CLOCKS_TESTS_TRACE_SAMPLES": "1"])
+      #expect(child.exitCode == 0, "\(child)")
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder + "/a/b")) ?? []
+      var files: [String: String] = [:]
+      for name in names {
+        files[name] = try String(contentsOfFile: "\(folder)/a/b/\(name)", encoding: .utf8)
+      }
+      return (files, child.standardOutput)
     }
-    return (files, child.standardOutput)
   }
 
   @Test func eachTestWritesItsFiles() async throws {
@@ -270,20 +267,21 @@ import Testing
   }
 
   @Test func anUnwritableFolderIsReportedOnce() async throws {
-    let file = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
-    try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
-    defer { try? FileManager.default.removeItem(atPath: file) }
-    let child = try await ChildProcess.runTests(
-      "TraceSamples", environment: ["CLOCKS_TRACE": file + "/x", "CLOCKS_TESTS_TRACE_SAMPLES": "1"])
-    #expect(child.exitCode == 0)
-    let lines = child.standardOutput.split(separator: "\n")
-      .filter { $0.contains("CLOCKS_TRACE") }
-    #expect(lines.count == 1)
-    #expect(lines.first?.hasSuffix("CLOCKS_TRACE: cannot write \(file)/x: Not a directory") == true)
+    try await withTemporaryPath { file in
+      try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
+      let child = try await ChildProcess.runTests(
+        "TraceSamples",
+        environment: ["CLOCKS_TRACE": file + "/x", "CLOCKS_TESTS_TRACE_SAMPLES": "1"])
+      #expect(child.exitCode == 0)
+      let lines = child.lines(containing: "CLOCKS_TRACE")
+      #expect(lines.count == 1)
+      #expect(
+        lines.first?.hasSuffix("CLOCKS_TRACE: cannot write \(file)/x: Not a directory") == true)
+    }
   }
 }
 
-/// `eachTestWritesItsFiles` runs these tests in a process of their own.
+/// Run in child processes, for the files that they write.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_TESTS_TRACE_SAMPLES"] != nil))
 struct TraceSamples {
   @Test func aClock() async {

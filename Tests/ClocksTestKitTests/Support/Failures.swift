@@ -1,6 +1,5 @@
 import Clocks
 import ClocksTestKit
-import TestTraits
 import Testing
 
 /// The text and the line of a recorded failure.
@@ -44,4 +43,11 @@ func expectFailure(
   #expect(
     !found.contains { $0.text.contains("The token belongs to another test") }, "\(found)",
     sourceLocation: location)
+}
+
+extension TestScoping {
+  /// Runs a body as the current test with this trait.
+  func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    try await provideScope(for: Test.current!, testCase: Test.Case.current, performing: body)
+  }
 }

@@ -2,26 +2,8 @@ import Clocks
 
 /// Tasks wait for each other, or for an event of the past.
 extension KnownBug {
-  /// A typical lock for async code.
-  private actor AsyncLock {
-    private var isHeld = false
-    private var waiters: [CheckedContinuation<Void, Never>] = []
-
-    func lock() async {
-      guard isHeld else {
-        isHeld = true
-        return
-      }
-      await withCheckedContinuation { waiters.append($0) }
-    }
-
-    func unlock() {
-      if waiters.isEmpty { isHeld = false } else { waiters.removeFirst().resume() }
-    }
-  }
-
   private static func holding(
-    _ first: AsyncLock, _ second: AsyncLock, _ work: () async -> Void
+    _ first: TaskLock, _ second: TaskLock, _ work: () async -> Void
   ) async {
     await first.lock()
     await second.lock()
@@ -32,7 +14,7 @@ extension KnownBug {
 
   private static func lockOrders(swapped: Bool) -> Operation {
     { _ in
-      let (accounts, journal) = (AsyncLock(), AsyncLock())
+      let (accounts, journal) = (TaskLock(), TaskLock())
       let booking = Task { await holding(accounts, journal) { await Task.yield() } }
       let report = Task {
         if swapped {
@@ -50,7 +32,7 @@ extension KnownBug {
 
   private static func philosophers(isLastLeftHanded: Bool) -> Operation {
     { _ in
-      let forks = (0..<3).map { _ in AsyncLock() }
+      let forks = (0..<3).map { _ in TaskLock() }
       await withTaskGroup { group in
         for seat in 0..<3 {
           group.addTask {
