@@ -73,10 +73,7 @@ enum WayToSleep: CaseIterable {
   private func inVirtualTime(_ body: @escaping @Sendable () async throws -> Void) async throws
     -> [Failure]
   {
-    try await failures {
-      try await VirtualTimeTrait.virtualTime.provideScope(
-        for: Test.current!, testCase: Test.Case.current, performing: body)
-    }
+    try await failures { try await VirtualTimeTrait.virtualTime.run(body) }
   }
 
   private let certain = """
@@ -158,7 +155,7 @@ enum WayToSleep: CaseIterable {
   // MARK: - No note
 
   /// A task that waits until the test is idle has waited for time, although it has not run since a jump.
-  @Test(arguments: [false, true]) func ofATaskThatWaitsUntilTheTestIsIdle(isPaced: Bool)
+  @Test(arguments: [false, true]) func noNoteOnATaskThatWaitsUntilTheTestIsIdle(isPaced: Bool)
     async throws
   {
     let found = try await inVirtualTime {
@@ -178,7 +175,7 @@ enum WayToSleep: CaseIterable {
   }
 
   /// A task that was cancelled in a sleep has waited for time.
-  @Test(arguments: WayToSleep.allCases) func ofASleepThatATimeoutCancels(
+  @Test(arguments: WayToSleep.allCases) func noNoteOnASleepThatATimeoutCancels(
     _ way: WayToSleep
   ) async throws {
     let found = try await inVirtualTime {
@@ -195,7 +192,7 @@ enum WayToSleep: CaseIterable {
     #expect(found.map(\.text) == [""])
   }
 
-  @Test func ofAConditionThatDoesNotHoldAtOnce() async throws {
+  @Test func noNoteOnAConditionOfThePresent() async throws {
     let found = try await inVirtualTime {
       Task(name: "fetch") { await wordFromElsewhere() }
       await VirtualTime.current!.eventually(within: .zero) { false }
@@ -207,7 +204,7 @@ enum WayToSleep: CaseIterable {
     #expect(!found.contains { $0.text.contains("Time jumped") })
   }
 
-  @Test func ofAnotherErrorWhileTasksWait() async throws {
+  @Test func noNoteOnAnotherErrorWhileTasksWait() async throws {
     let gate = Gate()
     let found = try await inVirtualTime {
       Task(name: "listener") { await gate.pass() }
@@ -218,7 +215,7 @@ enum WayToSleep: CaseIterable {
     #expect(found.map(\.text) == ["something else"])
   }
 
-  @Test func ofATimeoutBeforeAnyJump() async throws {
+  @Test func noNoteOnATimeoutBeforeAnyJump() async throws {
     let gate = Gate()
     let found = try await inVirtualTime {
       Task(name: "fetch") { await gate.pass() }
@@ -229,7 +226,7 @@ enum WayToSleep: CaseIterable {
     #expect(found.map(\.text) == [""])
   }
 
-  @Test func ofWorkForWhichTimeIsHeld() async throws {
+  @Test func noNoteOnWorkForWhichTimeIsHeld() async throws {
     let found = try await inVirtualTime {
       let time = VirtualTime.current!
       let answer = try await limited(to: .seconds(30)) {
@@ -241,7 +238,7 @@ enum WayToSleep: CaseIterable {
   }
 
   /// A sleeping task waits for time, even if a thread outside the test makes it ready by cancelling it.
-  @Test(arguments: WayToSleep.allCases) func ofASleepThatAnotherThreadCancels(
+  @Test(arguments: WayToSleep.allCases) func noNoteOnASleepThatAnotherThreadCancels(
     _ way: WayToSleep
   ) async throws {
     let found = try await inVirtualTime {
@@ -264,7 +261,7 @@ enum WayToSleep: CaseIterable {
   }
 
   /// The task continues because it was cancelled, not because external work ended.
-  @Test func ofABodyThatAnotherThreadCancels() async throws {
+  @Test func noNoteOnABodyThatAnotherThreadCancels() async throws {
     let jumped = DispatchSemaphore(value: 0)
     let found = try await failures {
       let running = Task {
@@ -289,7 +286,7 @@ enum WayToSleep: CaseIterable {
     #expect(found.isEmpty)
   }
 
-  @Test func ofWorkThatTheScopeSees() async throws {
+  @Test func noNoteOnWorkThatTheScopeSees() async throws {
     let found = try await inVirtualTime {
       await withUnsafeContinuation { continuation in
         DispatchQueue.global().asyncAfter(deadline: .now() + 20) { continuation.resume() }
@@ -313,19 +310,20 @@ enum WayToSleep: CaseIterable {
 
   @Test func aScopeThatThrowsWritesTheNoteToStandardError() async throws {
     let child = try await ChildProcess.runTests(
-      "OvertakenWorkSample", environment: ["CLOCKS_TESTS_OVERTAKEN_SAMPLE": "1"])
+      "SkippedExternalWaitSample", environment: ["CLOCKS_TESTS_SKIPPED_WAIT_SAMPLE": "1"])
     #expect(child.exitCode == 0, "\(child)")
-    let lines = child.standardOutput.split(separator: "\n").filter { $0.contains("Time jumped") }
+    let lines = child.lines(containing: "Time jumped")
     let line = try #require(lines.first)
     #expect(lines.count == 1)
-    #expect(line.contains("SkippedExternalWaitTests.swift:\(OvertakenWorkSample.line): warning: "))
+    #expect(
+      line.contains("SkippedExternalWaitTests.swift:\(SkippedExternalWaitSample.line): warning: "))
     #expect(line.contains("withVirtualTime has thrown an error. Time jumped 30.0 seconds, to 30.0"))
   }
 }
 
 /// Runs in another process, whose standard error is checked.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_TESTS_OVERTAKEN_SAMPLE"] != nil))
-struct OvertakenWorkSample {
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_TESTS_SKIPPED_WAIT_SAMPLE"] != nil))
+struct SkippedExternalWaitSample {
   static let line = #line + 3
 
   @Test func throwsAnError() async {

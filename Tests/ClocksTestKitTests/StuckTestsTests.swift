@@ -393,15 +393,15 @@ final class StuckSetUpXCTests: XCTestCase {
     await Stuck.losesContinuation()
   }
 
-  func testOnceMore1ForgetsALocalClock() async throws {
+  func testInARow1ForgetsALocalClock() async throws {
     if Stuck.isAsked { try await TestClock().sleep(for: .seconds(1)) }
   }
 
-  func testOnceMore2ForgetsTheProperty() async throws {
+  func testInARow2ForgetsTheProperty() async throws {
     if Stuck.isAsked { try await property.sleep(for: .seconds(1)) }
   }
 
-  func testOnceMore3LosesContinuation() async {
+  func testInARow3LosesContinuation() async {
     guard Stuck.isAsked else { return }
     await property.settle()
     await Stuck.losesContinuation()
@@ -550,8 +550,8 @@ final class StuckSetUpXCTests: XCTestCase {
 
   @Test func eachStuckTestOfXCTestIsReported() async throws {
     let tests = [
-      "testOnceMore1ForgetsALocalClock", "testOnceMore2ForgetsTheProperty",
-      "testOnceMore3LosesContinuation",
+      "testInARow1ForgetsALocalClock", "testInARow2ForgetsTheProperty",
+      "testInARow3LosesContinuation",
     ]
     let child = try await Stuck.run(
       tests.map { "ClocksTestKitTests.StuckSetUpXCTests/\($0)" }.joined(separator: ","),

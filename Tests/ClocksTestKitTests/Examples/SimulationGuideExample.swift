@@ -193,7 +193,7 @@ struct SimulationGuideExample {
       Set(found.all) == [["visit 1", "visit 2"], ["visit 1", "vis"], ["visit 1"]])
   }
 
-  @Test func aSlowClockOutlivesItsLease() async throws {
+  @Test func aSlowClockSleepsForLonger() async throws {
     let summary = try await withSchedules(100) { time in
       let clock = NodeClock(clock: time.clock, rate: time.choose([1, 0.5]))
       try await clock.sleep(for: .milliseconds(900))

@@ -182,7 +182,7 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
   ]
 
   @Test(.virtualTime, arguments: taskExecutors.indices)
-  func aDeadlinePassedToIt(_ executor: Int) async throws {
+  func aDeadlineIsValidOnATaskExecutor(_ executor: Int) async throws {
     let time = try #require(VirtualTime.current)
     try await Task.sleep(for: .seconds(3600))
     let deadline = ContinuousClock.now + .seconds(10)
@@ -194,7 +194,7 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
   }
 
   @Test(.virtualTime, arguments: taskExecutors.indices)
-  func aSecond(_ executor: Int) async throws {
+  func aSleepOnATaskExecutorIsExact(_ executor: Int) async throws {
     let time = try #require(VirtualTime.current)
     try await withTaskExecutorPreference(Self.taskExecutors[executor]()) {
       try await Task.sleep(for: .seconds(1))

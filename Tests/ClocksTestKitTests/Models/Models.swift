@@ -32,8 +32,8 @@ actor EventLog {
 enum Models: String, CaseIterable, Sendable {
   case retry, poll, rateLimit, session, debounce
 
-  /// Whether the order of events does not depend on which of two sleeps is over first, so that it is
-  /// the same on a machine that is late.
+  /// Whether the order of events is the same on a machine that is late: it does not depend on which of two sleeps ends
+  /// first.
   var isCausal: Bool { self == .retry || self == .poll || self == .rateLimit }
 
   func run(_ times: Times, _ log: EventLog) async throws {

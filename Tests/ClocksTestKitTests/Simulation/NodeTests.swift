@@ -160,7 +160,7 @@ import Testing
       ])
   }
 
-  @Test(.virtualTime) func aProgramThatThrowsAfterItsCrashIsNone() async throws {
+  @Test(.virtualTime) func anErrorAfterTheCrashIsNoFailure() async throws {
     struct Boom: Error {}
     let found = try await failures {
       net.run(on: "a") {

@@ -183,7 +183,7 @@ extension KnownBug {
   private actor Cluster {
     private(set) var leader: Int?
     func become(_ node: Int) { leader = node }
-    func becomeIfNobodyIs(_ node: Int) -> Bool {
+    func becomeIfVacant(_ node: Int) -> Bool {
       guard leader == nil else { return false }
       leader = node
       return true
@@ -219,7 +219,7 @@ extension KnownBug {
       return true
     },
     corrected: leaderElection { cluster, node in
-      guard await cluster.becomeIfNobodyIs(node) else { return false }
+      guard await cluster.becomeIfVacant(node) else { return false }
       try? await Task.sleep(for: .milliseconds(10))
       return true
     })
