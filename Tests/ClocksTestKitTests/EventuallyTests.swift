@@ -94,6 +94,15 @@ import Testing
       ])
   }
 
+  @Test(.virtualTime) func anAdvanceWhoseConditionTakesLongerThanTheLimitDoesNotFail() async {
+    let time = VirtualTime.current
+    let found = await time?.advance(upTo: .seconds(10)) {
+      try? await Task.sleep(for: .seconds(20))
+      return false
+    }
+    #expect(found == false)
+  }
+
   // MARK: - never
 
   @Test func neverHolds() async {

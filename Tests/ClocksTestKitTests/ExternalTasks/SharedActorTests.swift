@@ -62,13 +62,4 @@ import Testing
     #expect(!clocks.all.isEmpty)
     #expect(clocks.all.allSatisfy { $0.pendingSleeps.isEmpty })
   }
-
-  @Test(.virtualTime) func anAdvanceWhoseConditionTakesLongerThanTheLimitDoesNotFail() async {
-    let time = VirtualTime.current
-    let found = await time?.advance(upTo: .seconds(10)) {
-      try? await Task.sleep(for: .seconds(20))
-      return false
-    }
-    #expect(found == false)
-  }
 }

@@ -25,7 +25,11 @@ actor EventLog {
   }
 
   /// The events without their times.
-  var names: [String] { events.map { String($0.drop { $0 != " " }.dropFirst()) } }
+  var names: [String] { events.map(nameOfEvent) }
+}
+
+private func nameOfEvent(_ event: String) -> String {
+  String(event.drop { $0 != " " }.dropFirst())
 }
 
 /// Models of typical code that depends on time. Each logs its events.
@@ -45,6 +49,9 @@ enum Models: String, CaseIterable, Sendable {
     case .debounce: try await debounce(times, log)
     }
   }
+
+  /// The expected events without their times.
+  var expectedNames: [String] { expected.map(nameOfEvent) }
 
   var expected: [String] {
     switch self {
