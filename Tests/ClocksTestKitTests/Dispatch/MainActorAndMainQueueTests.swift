@@ -7,15 +7,15 @@
 
   /// The main actor and the main queue are one queue, first in, first out.
   @Suite struct MainActorAndMainQueueTests {
-    private let diary = Log<Int>()
+    private let log = Log<Int>()
 
     /// Enqueues a job of the main actor, or a block of the main queue.
     private func enqueue(_ number: Int, asJob: Bool) {
-      let diary = diary
+      let log = log
       if asJob {
-        Task { @MainActor in diary.add(number) }
+        Task { @MainActor in log.add(number) }
       } else {
-        DispatchQueue.main.async { diary.add(number) }
+        DispatchQueue.main.async { log.add(number) }
       }
     }
 
@@ -28,7 +28,7 @@
       try await withVirtualTime { time in
         await MainActor.run { enqueue(kinds: kinds) }
         await time.settle()
-        #expect(diary.all == Array(0..<8))
+        #expect(log.all == Array(0..<8))
       }
     }
 
@@ -36,7 +36,7 @@
       try await withVirtualTime { time in
         enqueue(kinds: kinds)
         await time.settle()
-        #expect(diary.all == Array(0..<8))
+        #expect(log.all == Array(0..<8))
       }
     }
 
@@ -47,7 +47,7 @@
         enqueue(kinds: kinds)
       }
       await clock.advance(by: .seconds(1))
-      #expect(diary.all == Array(0..<8))
+      #expect(log.all == Array(0..<8))
       _ = await task.result
     }
 
@@ -55,7 +55,7 @@
       try await withVirtualTime { time in
         DispatchQueue(label: "other").async { enqueue(kinds: kinds) }
         await time.settle()
-        #expect(diary.all == Array(0..<8))
+        #expect(log.all == Array(0..<8))
       }
     }
 
@@ -63,19 +63,19 @@
     @Test(.virtualTime) func whileTheyRun() async throws {
       await MainActor.run {
         Task { @MainActor in
-          diary.add(0)
+          log.add(0)
           enqueue(3, asJob: false)
           enqueue(4, asJob: true)
         }
         DispatchQueue.main.async {
-          diary.add(1)
+          log.add(1)
           enqueue(5, asJob: true)
           enqueue(6, asJob: false)
         }
         enqueue(2, asJob: true)
       }
       try await VirtualTime.required.settle()
-      #expect(diary.all == Array(0..<7))
+      #expect(log.all == Array(0..<7))
     }
 
     /// In a search, they are two queues, so that each run of an order has the same steps.
@@ -84,49 +84,49 @@
         for number in 0..<4 { enqueue(number, asJob: number.isMultiple(of: 2)) }
       }
       try await VirtualTime.required.settle()
-      #expect(diary.all.filter { $0.isMultiple(of: 2) } == [0, 2])
-      #expect(diary.all.filter { !$0.isMultiple(of: 2) } == [1, 3])
+      #expect(log.all.filter { $0.isMultiple(of: 2) } == [0, 2])
+      #expect(log.all.filter { !$0.isMultiple(of: 2) } == [1, 3])
     }
 
     @Test(.virtualTime) func delayedBlocks() async throws {
       DispatchQueue.main.asyncAfter(deadline: .now() + 1) { [self] in
-        diary.add(0)
+        log.add(0)
         enqueue(1, asJob: true)
         enqueue(2, asJob: false)
       }
       try await Task.sleep(for: .seconds(2))
-      #expect(diary.all == [0, 1, 2])
+      #expect(log.all == [0, 1, 2])
     }
 
     /// The job of the pool holds the scheduler, so the job of the main actor cannot begin before the block.
     @Test(.virtualTime) func aJobThatWaitsForABlock() async throws {
       let isDone = DispatchSemaphore(value: 0)
       enqueue(1, asJob: true)
-      DispatchQueue.main.async { [diary] in
-        diary.add(0)
+      DispatchQueue.main.async { [log] in
+        log.add(0)
         isDone.signal()
       }
       #expect(waitWithoutSuspending(isDone))
       try await VirtualTime.required.settle()
-      #expect(diary.all == [0, 1])
+      #expect(log.all == [0, 1])
     }
 
     /// A block that Dispatch submits by itself does not wait for jobs, but keeps its place among the blocks.
     @Test(.virtualTime, arguments: [false, true]) func blocksKeepTheirOrder(_ isSync: Bool)
       async throws
     {
-      let (diary, group) = (diary, DispatchGroup())
+      let (log, group) = (log, DispatchGroup())
       if !isSync {
         group.enter()
-        group.notify(queue: .main) { diary.add(2) }
+        group.notify(queue: .main) { log.add(2) }
       }
       DispatchQueue(label: "other").async {
         Task { @MainActor in }
-        DispatchQueue.main.async { diary.add(1) }
-        if isSync { DispatchQueue.main.sync { diary.add(2) } } else { group.leave() }
+        DispatchQueue.main.async { log.add(1) }
+        if isSync { DispatchQueue.main.sync { log.add(2) } } else { group.leave() }
       }
       try await VirtualTime.required.settle()
-      #expect(diary.all == [1, 2])
+      #expect(log.all == [1, 2])
     }
   }
 

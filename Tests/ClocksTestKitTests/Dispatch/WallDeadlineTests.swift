@@ -22,16 +22,16 @@ import Testing
   ) async throws -> [String] {
     let time = try scopeAtAKnownDate()
     let start = ContinuousClock.now
-    let diary = Log<String>()
+    let log = Log<String>()
     for delay in delays {
-      queue.asyncAfter(wallDeadline: .now() + delay) { diary.add("date \(delay)", since: start) }
-      queue.asyncAfter(deadline: .now() + delay) { diary.add("time \(delay)", since: start) }
+      queue.asyncAfter(wallDeadline: .now() + delay) { log.add("date \(delay)", since: start) }
+      queue.asyncAfter(deadline: .now() + delay) { log.add("time \(delay)", since: start) }
     }
     try await Task.sleep(for: .seconds(1))
     change(time)
-    diary.add("changed", since: start)
+    log.add("changed", since: start)
     try await Task.sleep(for: .seconds(100))
-    return diary.all
+    return log.all
   }
 
   @Test(.virtualTime) func aDateThatMovesForwardShortensTheWait() async throws {
@@ -73,9 +73,9 @@ import Testing
   @Test(.virtualTime) func aTimerFollowsTheDate() async throws {
     let time = try scopeAtAKnownDate()
     let start = ContinuousClock.now
-    let diary = Log<String>()
+    let log = Log<String>()
     let timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.setEventHandler { diary.add("tick \(timer.data)", since: start) }
+    timer.setEventHandler { log.add("tick \(timer.data)", since: start) }
     timer.schedule(wallDeadline: .now() + 10, repeating: 10)
     timer.activate()
     try await Task.sleep(for: .seconds(1))
@@ -89,21 +89,21 @@ import Testing
     try await Task.sleep(for: .seconds(8))
     timer.cancel()
     #expect(
-      diary.all == ["tick 2 1.0", "tick 1 6.0", "tick 1 18.0", "tick 1 27.0"])
+      log.all == ["tick 2 1.0", "tick 1 6.0", "tick 1 18.0", "tick 1 27.0"])
   }
 
   /// A timer that waits for a duration fires when that has passed.
   @Test(.virtualTime) func aTimerOfAnotherClockDoesNotFollowTheDate() async throws {
     let time = try scopeAtAKnownDate()
     let start = ContinuousClock.now
-    let diary = Log<String>()
+    let log = Log<String>()
     let timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.setEventHandler { diary.add("tick", since: start) }
+    timer.setEventHandler { log.add("tick", since: start) }
     timer.schedule(deadline: .now() + 10, repeating: 10)
     timer.activate()
     time.date += 100
     try await Task.sleep(for: .seconds(25))
     timer.cancel()
-    #expect(diary.all == ["tick 10.0", "tick 20.0"])
+    #expect(log.all == ["tick 10.0", "tick 20.0"])
   }
 }

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Dispatched blocks, which are a part of the test that submits them: `advance` waits for them.
-@Suite struct WorkOnQueueTests {
+@Suite struct DispatchedBlockTests {
   private let queue = DispatchQueue(label: "work")
   private let wide = DispatchQueue(label: "wide", attributes: .concurrent)
 
@@ -118,20 +118,20 @@ import Testing
   @Test(.repeated(10)) func tasksThatABlockStartsBelongToTheTest() async throws {
     for (name, submit) in ways {
       let clock = TestClock()
-      let diary = Log<String>()
+      let log = Log<String>()
       submit {
         Task {
           try await clock.sleep(for: .seconds(1))
-          diary.add("slept until \(clock.now)")
+          log.add("slept until \(clock.now)")
           submit {
             takeTime()
-            Task { diary.add("handed on at \(clock.now)") }
+            Task { log.add("handed on at \(clock.now)") }
           }
         }
       }
       await clock.advance(by: .seconds(2))
       #expect(
-        diary.all == ["slept until 1.0 seconds", "handed on at 2.0 seconds"].prefix(1)
+        log.all == ["slept until 1.0 seconds", "handed on at 2.0 seconds"].prefix(1)
           + ["handed on at 1.0 seconds"], "\(name)")
       #expect(clock.now.offset == .seconds(2))
     }
@@ -140,20 +140,20 @@ import Testing
   @Test(.repeated(10)) func theTimeOfAScopeStandsStill() async throws {
     for (name, submit) in ways {
       try await withVirtualTime { time in
-        let diary = Log<String>()
+        let log = Log<String>()
         let start = ContinuousClock.now
         submit {
           takeTime()
-          diary.add("work", since: start)
+          log.add("work", since: start)
           Task {
             try await Task.sleep(for: .seconds(3))
-            diary.add("task", since: start)
+            log.add("task", since: start)
           }
         }
         try await Task.sleep(for: .seconds(2))
-        diary.add("test", since: start)
+        log.add("test", since: start)
         try await Task.sleep(for: .seconds(2))
-        #expect(diary.all == ["work 0.0", "test 2.0", "task 3.0"], "\(name)")
+        #expect(log.all == ["work 0.0", "test 2.0", "task 3.0"], "\(name)")
         #expect(time.now.offset == .seconds(4))
       }
     }
@@ -179,13 +179,13 @@ import Testing
   @Test(.repeated(10)) func aGroupThatWaitsForTime() async throws {
     try await withVirtualTime { _ in
       let start = ContinuousClock.now
-      let diary = Log<String>()
+      let log = Log<String>()
       let group = DispatchGroup()
       group.enter()
       group.enter()
       group.notify(queue: queue) {
         takeTime()
-        diary.add("empty", since: start)
+        log.add("empty", since: start)
       }
       Task {
         try await Task.sleep(for: .seconds(1))
@@ -193,42 +193,42 @@ import Testing
         try await Task.sleep(for: .seconds(1))
         group.leave()
       }
-      nonisolated(unsafe) let item = DispatchWorkItem { diary.add("item", since: start) }
+      nonisolated(unsafe) let item = DispatchWorkItem { log.add("item", since: start) }
       item.notify(queue: queue) {
         takeTime()
-        diary.add("after the item", since: start)
+        log.add("after the item", since: start)
       }
       Task {
         try await Task.sleep(for: .seconds(3))
         queue.async(execute: item)
       }
       try await Task.sleep(for: .seconds(4))
-      diary.add("end", since: start)
-      #expect(diary.all == ["empty 2.0", "item 3.0", "after the item 3.0", "end 4.0"])
+      log.add("end", since: start)
+      #expect(log.all == ["empty 2.0", "item 3.0", "after the item 3.0", "end 4.0"])
     }
   }
 
   @Test(.virtualTime) func whatTheQueueReads() async throws {
     try await Task.sleep(for: .seconds(3600))
     let now = (ContinuousClock.now, Date(), DispatchTime.now(), DispatchWallTime.now())
-    let diary = Log<String>()
+    let log = Log<String>()
     queue.async {
-      diary.add("\(ContinuousClock.now == now.0) \(Date() == now.1)")
-      diary.add("\(DispatchTime.now() == now.2) \(DispatchWallTime.now() == now.3)")
+      log.add("\(ContinuousClock.now == now.0) \(Date() == now.1)")
+      log.add("\(DispatchTime.now() == now.2) \(DispatchWallTime.now() == now.3)")
     }
     await VirtualTime.current?.settle()
-    #expect(diary.all == ["true true", "true true"])
+    #expect(log.all == ["true true", "true true"])
   }
 
   /// Barriers, flags and the order of a queue stay as they are without this package.
   @Test(.repeated(10), .virtualTime) func theOrderOfAQueue() async throws {
-    let diary = Log<String>()
+    let log = Log<String>()
     for number in 0..<5 {
-      queue.async { diary.add("\(number)") }
-      queue.async(execute: DispatchWorkItem { diary.add("item \(number)") })
+      queue.async { log.add("\(number)") }
+      queue.async(execute: DispatchWorkItem { log.add("item \(number)") })
     }
     await VirtualTime.current?.settle()
-    #expect(diary.all == (0..<5).flatMap { ["\($0)", "item \($0)"] })
+    #expect(log.all == (0..<5).flatMap { ["\($0)", "item \($0)"] })
 
     let parts = Tally()
     let seen = Log<String>()
@@ -248,20 +248,20 @@ import Testing
   }
 
   @Test(.virtualTime) func workItemsBehaveAsWithoutThePackage() async throws {
-    let diary = Log<String>()
-    let cancelled = DispatchWorkItem { diary.add("never") }
+    let log = Log<String>()
+    let cancelled = DispatchWorkItem { log.add("never") }
     cancelled.cancel()
     queue.async(execute: cancelled)
-    let item = DispatchWorkItem { diary.add("item") }
+    let item = DispatchWorkItem { log.add("item") }
     queue.async(execute: item)
     #expect(item.wait(timeout: .now() + 600) == .success)
     #expect(DispatchGroup().wait(timeout: .now()) == .success)
-    queue.sync { diary.add("sync") }
-    queue.sync(flags: .barrier) { diary.add("barrier") }
-    queue.sync(execute: DispatchWorkItem { diary.add("sync item") })
-    DispatchQueue.concurrentPerform(iterations: 3) { _ in diary.add("perform") }
+    queue.sync { log.add("sync") }
+    queue.sync(flags: .barrier) { log.add("barrier") }
+    queue.sync(execute: DispatchWorkItem { log.add("sync item") })
+    DispatchQueue.concurrentPerform(iterations: 3) { _ in log.add("perform") }
     #expect(
-      diary.all == ["item", "sync", "barrier", "sync item", "perform", "perform", "perform"])
+      log.all == ["item", "sync", "barrier", "sync item", "perform", "perform", "perform"])
   }
 
   @Test func blocksOfOtherThreadsAreNotWaitedFor() async throws {

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Expectations of external work within `holding`. Each repetition has its own scope.
-@Suite struct HeldWorkTests {
+@Suite struct HoldingTests {
   @Test(.repeated(1_000), .virtualTime)
   func eventuallyAndNeverWait() async throws {
     let time = try #require(VirtualTime.current)

@@ -8,7 +8,7 @@ import Testing
 @globalActor private actor Shared { static let shared = Shared() }
 
 /// Work of a test that begins on a thread that runs for another test, or for none.
-@Suite struct ForeignThreadTests {
+@Suite struct OtherThreadTests {
   /// The thread of another test takes a task out of the actor's queue while the task is created.
   @Test(.repeated(8), .virtualTime)
   func tasksOnASharedActorBelongToTheirTest() async throws {

@@ -6,83 +6,83 @@ import TestTraits
 import Testing
 
 /// Timed callbacks of Dispatch, which begin at their virtual instants in a scope.
-@Suite struct DelayedWorkTests {
+@Suite struct TimedCallbackTests {
   private let queue = DispatchQueue(label: "later")
 
   @Test(.repeated(20), .virtualTime) func asyncAfter() async throws {
     let start = ContinuousClock.now
-    let diary = Log<String>()
+    let log = Log<String>()
     queue.asyncAfter(deadline: .now() + 2) {
       takeTime()
-      diary.add("deadline", since: start)
+      log.add("deadline", since: start)
       dispatchPrecondition(condition: .onQueue(queue))
     }
-    queue.asyncAfter(wallDeadline: .now() + 1) { diary.add("wall", since: start) }
+    queue.asyncAfter(wallDeadline: .now() + 1) { log.add("wall", since: start) }
     queue.asyncAfter(deadline: .now() + .seconds(3), qos: .utility, flags: .barrier) {
       takeTime()
-      diary.add("flags", since: start)
+      log.add("flags", since: start)
     }
     queue.asyncAfter(
       deadline: .now() + .milliseconds(2500),
-      execute: DispatchWorkItem { diary.add("item", since: start) })
-    let cancelled = DispatchWorkItem { diary.add("never") }
+      execute: DispatchWorkItem { log.add("item", since: start) })
+    let cancelled = DispatchWorkItem { log.add("never") }
     queue.asyncAfter(deadline: .now() + 0.5, execute: cancelled)
     cancelled.cancel()
-    queue.asyncAfter(deadline: .now()) { diary.add("now", since: start) }
-    queue.asyncAfter(deadline: .now() - 5) { diary.add("past", since: start) }
-    queue.asyncAfter(deadline: .distantFuture) { diary.add("never") }
+    queue.asyncAfter(deadline: .now()) { log.add("now", since: start) }
+    queue.asyncAfter(deadline: .now() - 5) { log.add("past", since: start) }
+    queue.asyncAfter(deadline: .distantFuture) { log.add("never") }
     try await Task.sleep(for: .seconds(2))
-    diary.add("test", since: start)
+    log.add("test", since: start)
     try await Task.sleep(for: .seconds(10))
     #expect(
-      diary.all == [
+      log.all == [
         "now 0.0", "past 0.0", "wall 1.0", "deadline 2.0", "test 2.0", "item 2.5", "flags 3.0",
       ])
   }
 
   /// At one instant sleeps and callbacks come in the order in which they were registered.
   @Test(.repeated(20), .virtualTime) func inOrderWithTheSleeps() async throws {
-    let diary = Log<String>()
+    let log = Log<String>()
     for number in 0..<5 {
       queue.asyncAfter(deadline: .now() + 1) {
         takeTime()
-        diary.add("work \(number)")
-        Task { diary.add("task of \(number)") }
+        log.add("work \(number)")
+        Task { log.add("task of \(number)") }
       }
       Task {
         try await Task.sleep(for: .seconds(1))
-        diary.add("sleep \(number)")
+        log.add("sleep \(number)")
       }
       await VirtualTime.current?.settle()
     }
     try await Task.sleep(for: .seconds(2))
     #expect(
-      diary.all == (0..<5).flatMap { ["work \($0)", "task of \($0)", "sleep \($0)"] })
+      log.all == (0..<5).flatMap { ["work \($0)", "task of \($0)", "sleep \($0)"] })
   }
 
   @Test(.repeated(10), .virtualTime) func aTimer() async throws {
     let start = ContinuousClock.now
-    let diary = Log<String>()
+    let log = Log<String>()
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.setEventHandler {
       takeTime()
       dispatchPrecondition(condition: .onQueue(queue))
-      diary.add("tick", since: start)
+      log.add("tick", since: start)
     }
     timer.setCancelHandler {
       takeTime()
-      diary.add("cancelled", since: start)
+      log.add("cancelled", since: start)
     }
     timer.schedule(deadline: .now() + 1, repeating: .seconds(2), leeway: .seconds(1))
     timer.resume()
     try await Task.sleep(for: .seconds(6))
-    diary.add("test", since: start)
+    log.add("test", since: start)
     timer.suspend()
     try await Task.sleep(for: .seconds(5))
-    diary.add("resumed", since: start)
+    log.add("resumed", since: start)
     timer.resume()
     await VirtualTime.current?.settle()
-    diary.add("settled", since: start)
+    log.add("settled", since: start)
     try await Task.sleep(for: .seconds(3))
     timer.schedule(deadline: .now() + 0.25)
     try await Task.sleep(for: .seconds(10))
@@ -92,7 +92,7 @@ import Testing
     await VirtualTime.current?.settle()
     try await Task.sleep(for: .seconds(10))
     #expect(
-      diary.all == [
+      log.all == [
         "tick 1.0", "tick 3.0", "tick 5.0", "test 6.0", "resumed 11.0", "tick 11.0", "settled 11.0",
         "tick 13.0", "tick 14.25", "tick 24.5", "tick 25.0", "cancelled 25.25",
       ])
@@ -102,9 +102,9 @@ import Testing
   @Test(.virtualTime) func aTimerThatIsSetAgain() async throws {
     let time = try #require(VirtualTime.current)
     let start = ContinuousClock.now
-    let diary = Log<String>()
+    let log = Log<String>()
     let timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.setEventHandler { diary.add("tick", since: start) }
+    timer.setEventHandler { log.add("tick", since: start) }
     timer.schedule(deadline: .now() + 1)
     #expect(time.clock.pendingSleeps.count == 0)
     timer.activate()
@@ -119,7 +119,7 @@ import Testing
     timer.cancel()
     #expect(time.clock.pendingSleeps.count == 0)
     try await Task.sleep(for: .seconds(10))
-    #expect(diary.all == ["tick 5.0"])
+    #expect(log.all == ["tick 5.0"])
   }
 
   /// A timed callback is not a sleep of a task, so it does not count as a leftover.
@@ -268,14 +268,14 @@ import Testing
   /// test.
   @Test func onATestClockDelaysAreReal() async throws {
     let clock = TestClock()
-    let diary = Log<String>()
+    let log = Log<String>()
     // Suspended, so that the block begins after the advance, on a slow machine, too.
     queue.suspend()
     queue.asyncAfter(deadline: .now() + 0.02) {
       Task {
-        diary.add("began at \(clock.now)")
+        log.add("began at \(clock.now)")
         try await clock.sleep(for: .seconds(1))
-        diary.add("slept until \(clock.now)")
+        log.add("slept until \(clock.now)")
       }
     }
     await clock.advance(by: .seconds(5))
@@ -283,7 +283,7 @@ import Testing
     queue.resume()
     try await clock.waitForSleeps(timeout: .seconds(600))
     await clock.advance(by: .seconds(1))
-    #expect(diary.all == ["began at 5.0 seconds", "slept until 6.0 seconds"])
+    #expect(log.all == ["began at 5.0 seconds", "slept until 6.0 seconds"])
   }
 }
 
