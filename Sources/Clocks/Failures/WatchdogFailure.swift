@@ -29,8 +29,7 @@ struct Blockage: Sendable {
         \(job) has held its thread for more than \(limit) of real time, and nothing else happens in the \
         test. Either the thread is blocked (by a semaphore, a lock, a synchronous wait), or it runs a loop that never \
         suspends; virtual time does not move meanwhile, so in a scope a loop that waits for `Date()` or \
-        `ContinuousClock.now` must sleep. Await what it waits for. If it is real work that takes so long, allow \
-        more with CLOCKS_BLOCKED_AFTER.
+        `ContinuousClock.now` must sleep. Await what it waits for. \(adviceOnRealWork)
         """
     }
     let ready =
@@ -42,6 +41,13 @@ struct Blockage: Sendable {
       task instead. Or the job runs a loop that never suspends. `while true { try? await clock.sleep(…) }` \
       becomes such a loop when its task is cancelled: write `try`. \(Runaway.loopWithoutSleep) \(ending)
       """
+  }
+
+  /// A search has a limit of its own, which no variable raises.
+  private var adviceOnRealWork: String {
+    limit < Environment.blockedAfter
+      ? "Real work that takes so long cannot be part of a search: use a fake."
+      : "If it is real work that takes so long, allow more with CLOCKS_BLOCKED_AFTER."
   }
 
   /// How the test continues.

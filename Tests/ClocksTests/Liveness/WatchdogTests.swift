@@ -57,6 +57,9 @@ import Testing
     let blockage = Blockage(task: 1, number: 1, limit: .seconds(10), waiting: nil)
     #expect(
       blockage.description.contains(" for more than 10.0 seconds of real time, and nothing else"))
+    #expect(blockage.description.hasSuffix(" cannot be part of a search: use a fake."))
+    let inATest = Blockage(task: 1, number: 1, limit: Environment.blockedAfter, waiting: nil)
+    #expect(inATest.description.hasSuffix(" allow more with CLOCKS_BLOCKED_AFTER."))
   }
 
   /// The block waits for time, time waits for the job, and the job may wait for the block.
