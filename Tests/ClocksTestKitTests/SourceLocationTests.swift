@@ -94,8 +94,11 @@ import Testing
       try await withVirtualTime(leftoverSleeps: .fail, sourceLocation: here) { _ in
         _ = Task { try await Task.sleep(for: .seconds(1)) }
       }
+      try await withVirtualTime(leftoverSleeps: .fail, sourceLocation: here) {
+        _ = Task { try await Task.sleep(for: .seconds(1)) }
+      }
     }
-    #expect(failures.map(\.line) == [9])
+    #expect(failures.map(\.line) == [9, 9])
   }
 
   @Test func aScopeWithASourceLocationTakesEachOption() async throws {
@@ -125,9 +128,15 @@ import Testing
       fileID: "Kit/Helper.swift", filePath: "/Kit/Helper.swift", line: 11, column: 3)
     let failures = try await failures {
       try await withSchedules(3, sourceLocation: here) { _ in throw CancellationError() }
+      try await withSchedules(3, sourceLocation: here) { throw CancellationError() }
       try await withSchedules(.upTo(3), sourceLocation: here) { _ in throw CancellationError() }
+      try await withSchedules(.upTo(3), sourceLocation: here) { throw CancellationError() }
+      try await withSchedules(for: .seconds(9), sourceLocation: here) { _ in
+        throw CancellationError()
+      }
+      try await withSchedules(for: .seconds(9), sourceLocation: here) { throw CancellationError() }
     }
-    #expect(failures.map(\.line) == [11, 11])
+    #expect(failures.map(\.line) == Array(repeating: 11, count: 6))
   }
 
   @Test func aDynamicCallSiteReadsLikeAStaticOne() {
