@@ -20,10 +20,14 @@ import Testing
     #expect(rows.filter(\.quotes.isEmpty).map(\.heading) == Troubleshooting.unquoted)
   }
 
-  @Test(arguments: Self.provocations.keys.sorted())
+  /// These reports need to know what each thread does.
+  private static let needThreads = ["Nothing has happened in the process", "The test has waited"]
+
+  @Test(
+    arguments: Self.provocations.keys.sorted().filter {
+      areThreadsShown || !Self.needThreads.contains(where: $0.hasPrefix)
+    })
   func itSaysWhatThePageQuotes(_ quote: String) async throws {
-    let needsThreads = ["Nothing has happened in the process", "The test has waited"]
-    if !areThreadsShown, needsThreads.contains(where: quote.hasPrefix) { return }
     let provocation = try #require(Self.provocations[quote])
     let text = try await provocation()
     #expect(Troubleshooting.quote(quote, fits: text), "\(text)")
@@ -52,7 +56,7 @@ import Testing
     {
       let child = try await ChildProcess.runSwiftTesting(
         tests,
-        environment: environment.merging([HangingTests.variable: "1"]) { first, _ in first })
+        environment: environment.merging([ChildVariable.hang: "1"]) { first, _ in first })
       // Long lines are those of issues.
       return (child.standardOutput + child.standardError).withoutMeasuredTime
         .replacing(/\n\s*/, with: " ")
@@ -129,7 +133,7 @@ import Testing
       ["CLOCKS_TESTS_STUCK": "100", "CLOCKS_BLOCKED_AFTER": "0.3"]),
     "Note: this process has the capability …": child(
       "StuckPollerTests.*forgetsToAdvance\\(",
-      ["CLOCKS_DOOR": "hook", "CLOCKS_BLOCKED_AFTER": "0.3", StuckPollerTests.variable: "1"]),
+      ["CLOCKS_DOOR": "hook", "CLOCKS_BLOCKED_AFTER": "0.3", ChildVariable.stuckPoller: "1"]),
     "This process runs tests with …, but Clocks has not found its function that records a failure …":
       child(
         "DeliberateSwiftTestingFailures",

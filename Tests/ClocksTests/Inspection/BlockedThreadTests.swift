@@ -11,7 +11,7 @@ struct BlockedThreadTests {
   private static func report(of test: String) async throws -> String {
     let child = try await ChildProcess.runSwiftTesting(
       "BlockedThreads.*\(test)\\(",
-      environment: ["CLOCKS_BLOCKED_AFTER": "0.2", BlockedThreads.variable: "1"])
+      environment: ["CLOCKS_BLOCKED_AFTER": "0.2", ChildVariable.blockedThreads: "1"])
     #expect(child.exitCode == 1, "\(child)")
     return child.standardOutput + child.standardError
   }
@@ -87,13 +87,8 @@ private final class Accounts: Sendable {
 }
 
 /// Tests that block their threads, and run only in the child processes of the tests above.
-@Suite struct BlockedThreads {
-  static let variable = "CLOCKS_TESTS_BLOCKED_THREADS"
-
-  private var isAsked: Bool { ProcessInfo.processInfo.environment[Self.variable] != nil }
-
+@Suite(.onlyInChild(ChildVariable.blockedThreads)) struct BlockedThreads {
   @Test func aSemaphore() async {
-    guard isAsked else { return }
     let clock = TestClock()
     let waiter = Task(name: "waiter") { Signal(clock).wait() }
     let other = Task(name: "other") {}
@@ -103,7 +98,6 @@ private final class Accounts: Sendable {
   }
 
   @Test func anActor() async {
-    guard isAsked else { return }
     let clock = TestClock()
     let store = Store()
     let writer = Task(name: "writer") { await store.write(clock).value }
@@ -114,7 +108,6 @@ private final class Accounts: Sendable {
   }
 
   @Test func twoLocks() async {
-    guard isAsked else { return }
     let clock = TestClock()
     let accounts = Accounts()
     let signal = Signal(clock)

@@ -22,9 +22,8 @@ private func loadBoth(_ clock: TestClock<Duration>) async {
   }
 }
 
-/// Never returns.
-private func awaitSignal() async {
-  await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+private func awaitSignal(_ waiting: Log<UnsafeContinuation<Void, Never>>) async {
+  await withUnsafeContinuation { waiting.add($0) }
 }
 
 private actor Store {
@@ -38,11 +37,6 @@ private actor Store {
 
 /// Dumps of real tasks.
 @Suite struct DumpTests {
-  /// The text without the numbers of tasks and of lines.
-  private static func unnumbered(_ text: String) -> String {
-    text.replacing(/#\d\d+/, with: "#").replacing(/\.swift:\d+/, with: ".swift")
-  }
-
   @Test func everythingCanBeReadHere() {
     let clock = TestClock()
     withExtendedLifetime(clock) { #expect(TaskLayoutProbe.here.missing == []) }
@@ -84,7 +78,7 @@ private actor Store {
     let loader = Task(name: "loader") { await loadBoth(clock) }
     await clock.settle()
     #expect(
-      Self.unnumbered(clock.dump()) == """
+      clock.dump().withoutNumbers == """
         Where the test's 5 tasks are:
         - task # "[Swift Testing] test aTestsTasksAreATree() - running" runs, and requests this dump
         - task # "poller" sleeps until 2.0 seconds on TestClock
@@ -103,7 +97,7 @@ private actor Store {
     await task.value
     await loader.value
     #expect(
-      Self.unnumbered(clock.dump()) == """
+      clock.dump().withoutNumbers == """
         Where the test's task is:
         - task # "[Swift Testing] test aTestsTasksAreATree() - running" runs, and requests this dump
         """)
@@ -139,8 +133,9 @@ private actor Store {
   /// Nothing retains the task of an `async let`: the dump finds it from its parent.
   @Test func anAsyncLetStandsBelowItsParent() async {
     let clock = TestClock()
+    let waiting = Log<UnsafeContinuation<Void, Never>>()
     let parent = Task(name: "parent") {
-      async let signal: Void = awaitSignal()
+      async let signal: Void = awaitSignal(waiting)
       try? await clock.sleep(for: .seconds(4))
       await signal
     }
@@ -149,6 +144,8 @@ private actor Store {
       /\n- task #\d+ "parent" sleeps until 4.0 seconds .*\n.*\n {2}- child task #\d+ awaits a continuation\n/
     #expect(clock.dump().contains(child), "\(clock.dump())")
     parent.cancel()
+    waiting.all.first?.resume()
+    await parent.value
   }
 
   @Test func aTaskThatIsReadyIsKnown() async {
@@ -170,7 +167,7 @@ private actor Store {
     let dump = clock.dump()
     leave.signal()
     #expect(
-      Self.unnumbered(dump).hasSuffix(
+      dump.withoutNumbers.hasSuffix(
         """
 
         - task # "reader" waits for its turn on the actor Store
@@ -191,7 +188,7 @@ private actor Store {
     let lines = clock.dump().split(separator: "\n")
     #expect(lines.count == 4, "\(clock.dump())")
     #expect(
-      Self.unnumbered(String(lines[2])) == """
+      String(lines[2]).withoutNumbers == """
         - 2000 tasks (# "1", # "2", # "3", # "4", …), each sleeps until 1.0 seconds on TestClock, or \
         until another instant
         """)

@@ -8,7 +8,7 @@ import Testing
   @Test func aSignalPrintsWhereTheTasksAre() async throws {
     let child = try await ChildProcess.runSwiftTesting(
       "SignalledTests.*sleepsWhenASignalComes",
-      environment: ["CLOCKS_DUMP_SIGNAL": "USR1", SignalledTests.variable: "1"])
+      environment: ["CLOCKS_DUMP_SIGNAL": "USR1", ChildVariable.signal: "1"])
     #expect(child.exitCode == 0, "\(child)")
     let text = child.standardError
     #expect(
@@ -22,7 +22,7 @@ import Testing
   @Test func withoutAnyClockTheSignalDoesNotEndTheProcess() async throws {
     let child = try await ChildProcess.runSwiftTesting(
       "SignalledTests.*waitsWithoutAClock",
-      environment: ["CLOCKS_DUMP_SIGNAL": "USR1", SignalledTests.variable: "1"])
+      environment: ["CLOCKS_DUMP_SIGNAL": "USR1", ChildVariable.signal: "1"])
     #expect(child.exitCode == 0, "\(child)")
     #expect(
       child.standardError.contains("No test has a clock or a scope of virtual time.\n"), "\(child)")
@@ -30,7 +30,7 @@ import Testing
 
   @Test func anUnknownSignalEndsTheProcess() async throws {
     let child = try await ChildProcess.runSwiftTesting(
-      "SignalledTests", environment: ["CLOCKS_DUMP_SIGNAL": "KILL", SignalledTests.variable: "1"])
+      "SignalledTests", environment: ["CLOCKS_DUMP_SIGNAL": "KILL", ChildVariable.signal: "1"])
     #expect(child.exitCode == 2, "\(child)")
     #expect(
       child.standardError.contains(
@@ -43,12 +43,10 @@ import Testing
 }
 
 /// Tests that send themselves a signal, and run only in the child processes of the tests above.
-@Suite struct SignalledTests {
-  static let variable = "CLOCKS_TESTS_SIGNAL"
-  static let line: Int = #line + 4
+@Suite(.onlyInChild(ChildVariable.signal)) struct SignalledTests {
+  static let line: Int = #line + 3
 
   @Test func sleepsWhenASignalComes() async {
-    guard ProcessInfo.processInfo.environment[Self.variable] != nil else { return }
     let clock = TestClock()
     let guest = Task(name: "guest") { try await clock.sleep(for: .seconds(3)) }
     await clock.settle()
@@ -58,7 +56,6 @@ import Testing
   }
 
   @Test func waitsWithoutAClock() async {
-    guard ProcessInfo.processInfo.environment[Self.variable] != nil else { return }
     await Self.signal()
   }
 

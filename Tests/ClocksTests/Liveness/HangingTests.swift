@@ -5,25 +5,19 @@ import XCTest
 
 @testable import Clocks
 
-/// Tests that would hang. They run only if `HangTests` starts them, each in its own process.
-@Suite struct HangingTests {
-  static let variable = "CLOCKS_TESTS_HANG"
+/// Tests that would hang. They run only in child processes of other tests.
+@Suite(.onlyInChild(ChildVariable.hang)) struct HangingTests {
   static let file = #filePath
 
-  /// Whether the test is to run. If so, the process ends after two minutes in any case.
-  private var isAsked: Bool {
-    guard ProcessInfo.processInfo.environment[Self.variable] != nil else { return false }
-    alarm(120)
-    return true
-  }
+  /// The process ends after two minutes in any case.
+  init() { alarm(120) }
 
-  private actor Beats {
+  private actor Heartbeats {
     private var count = 0
     func beat() { count += 1 }
   }
 
   @Test func heartbeatThatTheBodyAwaits() async throws {
-    guard isAsked else { return }
     await #expect(throws: CancellationError.self) {
       try await withVirtualTime(runningLimit: .milliseconds(300)) { _ in
         try await withThrowingTaskGroup { group in
@@ -35,7 +29,6 @@ import XCTest
   }
 
   @Test func heartbeatThatIgnoresCancellation() async throws {
-    guard isAsked else { return }
     await #expect(throws: CancellationError.self) {
       try await withVirtualTime(
         stuckAfter: .milliseconds(300), runningLimit: .milliseconds(300)
@@ -47,7 +40,6 @@ import XCTest
   }
 
   @Test func exitTestThatIsStuck() async throws {
-    guard isAsked else { return }
     await #expect(processExitsWith: .failure) {
       try await withVirtualTime(stuckAfter: .milliseconds(200)) { _ in
         await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
@@ -56,7 +48,6 @@ import XCTest
   }
 
   @Test func readerOfAnUnfinishedStream() async throws {
-    guard isAsked else { return }
     try await withVirtualTime(stuckAfter: .milliseconds(200)) { _ in
       let (stream, source) = AsyncStream<Int>.makeStream()
       let reader = Task(name: "reader") { for await _ in stream {} }
@@ -66,7 +57,6 @@ import XCTest
   }
 
   @Test func bodyThatPollsForEver() async throws {
-    guard isAsked else { return }
     let isReady = Tally()
     await #expect(throws: CancellationError.self) {
       try await withVirtualTime(runningLimit: .milliseconds(300)) { _ in
@@ -76,7 +66,6 @@ import XCTest
   }
 
   @Test func leftoverThatSwallowsCancellation() async throws {
-    guard isAsked else { return }
     let beats = Tally()
     try await withVirtualTime { _ in
       Task {
@@ -91,8 +80,7 @@ import XCTest
   }
 
   @Test func leftoverWithAnActorThatSwallowsCancellation() async throws {
-    guard isAsked else { return }
-    let beats = Beats()
+    let beats = Heartbeats()
     try await withVirtualTime { _ in
       Task {
         while true {
@@ -105,7 +93,6 @@ import XCTest
   }
 
   @Test func cancelledHeartbeatOnATestClock() async {
-    guard isAsked else { return }
     let clock = TestClock()
     let beats = Tally()
     let task = Task {
@@ -121,7 +108,6 @@ import XCTest
   }
 
   @Test func spinnerThatAnAdvanceWaitsFor() async {
-    guard isAsked else { return }
     let clock = TestClock()
     let stop = Tally()
     let task = Task { while stop.value == 0 {} }
@@ -138,7 +124,6 @@ import XCTest
   }
 
   @Test func leftoverThatYieldsForEver() async throws {
-    guard isAsked else { return }
     try await withVirtualTime(leftoverSleeps: .fail) { time in
       time.scheduler.change { $0.runaway.limits.jobs = 100_000 }
       Task { while !Task.isCancelled { await Task.yield() } }
@@ -147,7 +132,6 @@ import XCTest
   }
 
   @Test func leftoverThatYieldsForEverAndIgnoresCancellation() async throws {
-    guard isAsked else { return }
     let yields = Tally()
     try await withVirtualTime { time in
       time.scheduler.change { $0.runaway.limits.jobs = 100_000 }
@@ -166,14 +150,12 @@ import XCTest
   }
 
   @Test func clockThatAHelperMade() async {
-    guard isAsked else { return }
     let helper = Task { TestClock() }
     let clock = await helper.value
     await #expect(throws: CancellationError.self) { try await clock.sleep(for: .seconds(1)) }
   }
 
   @Test func clockThatOutlivesItsScope() async throws {
-    guard isAsked else { return }
     let clock = try await withVirtualTime { _ in TestClock() }
     await #expect(throws: CancellationError.self) { try await clock.sleep(for: .seconds(1)) }
   }
@@ -181,7 +163,6 @@ import XCTest
   // MARK: - What ends
 
   @Test func leftoverThatYieldsUntilItIsCancelled() async throws {
-    guard isAsked else { return }
     try await withVirtualTime { _ in
       Task { while !Task.isCancelled { await Task.yield() } }
       try await Task.sleep(for: .zero)
@@ -189,7 +170,6 @@ import XCTest
   }
 
   @Test func taskThatOutlivesItsScope() async throws {
-    guard isAsked else { return }
     let (stream, source) = AsyncStream<Void>.makeStream()
     let (clock, task) = try await withVirtualTime { _ in
       let clock = TestClock()
@@ -202,7 +182,6 @@ import XCTest
   }
 
   @Test func otherClockIsWaitedFor() async throws {
-    guard isAsked else { return }
     let (clock, other) = (TestClock(), TestClock())
     Task { try await other.sleep(for: .seconds(1)) }
     onAThread(after: 1.2) {
@@ -215,7 +194,6 @@ import XCTest
 
   /// The leftovers of a test that is over do not count as a standstill while another test is slow.
   @Test(arguments: 1...2) func leftoverThatSleepsWhenTheTestIsOver(_ number: Int) async {
-    guard isAsked else { return }
     guard number == 1 else { return await realTimePasses(1.5) }
     let helper = Task { TestClock() }
     let clock = await helper.value
@@ -228,17 +206,17 @@ import XCTest
 final class ForgetfulXCTests: XCTestCase {
   static let line: Int = #line + 6
 
-  private var isAsked: Bool { ProcessInfo.processInfo.environment[HangingTests.variable] != nil }
+  private var isAsked: Bool { ProcessInfo.processInfo.environment[ChildVariable.hang] != nil }
 
   func testForgetsToAdvance() async throws {
-    guard isAsked else { return }
+    try XCTSkipUnless(isAsked)
     let clock = TestClock()
     let task = Task { try await clock.sleep(for: .seconds(1)) }
     _ = await task.result
   }
 
   func testSleepsForAWhile() async throws {
-    guard isAsked else { return }
+    try XCTSkipUnless(isAsked)
     let clock = TestClock()
     let task = Task { try await clock.sleep(for: .seconds(1)) }
     // On a busy machine the watchdog looks late, and the names for the list of tasks take seconds to find.

@@ -55,25 +55,31 @@ import Testing
     }
   }
 
-  /// In processes of their own, because they occupy all threads of Dispatch.
-  @Test(arguments: [
-    ("waitsForWorkThatHasNoThread", "0.5", 0), ("waitsForAQueueThatHasNoThread", "0.5", 0),
-    ("waitsForever", "0.1", 1),
-  ])
-  func aJobThatWaitsForAThreadIsNotBlocked(
-    _ test: String, blockedAfter: String, exitCode: Int32
-  ) async throws {
-    let child = try await ChildProcess.runSwiftTesting(
+  /// In a process of its own, because it occupies all threads of Dispatch.
+  private func run(_ test: String, blockedAfter: String) async throws -> ChildProcess {
+    try await ChildProcess.runSwiftTesting(
       "BusyPoolExamples.*/\(test)\\(",
-      environment: ["CLOCKS_BLOCKED_AFTER": blockedAfter, BusyPoolExamples.variable: "1"])
-    #expect(child.exitCode == exitCode, "\(child)")
+      environment: ["CLOCKS_BLOCKED_AFTER": blockedAfter, ChildVariable.busyPool: "1"])
+  }
+
+  @Test(arguments: ["waitsForWorkThatHasNoThread", "waitsForAQueueThatHasNoThread"])
+  func aJobThatWaitsForAThreadIsNotBlocked(_ test: String) async throws {
+    let child = try await run(test, blockedAfter: "0.5")
+    #expect(child.exitCode == 0, "\(child)")
+    #expect(child.standardError.contains("with 1 test in 1 suite passed"), "\(child)")
+  }
+
+  @Test func aJobThatWaitsForeverIsReportedAlthoughThePoolIsBusy() async throws {
+    let child = try await run("waitsForever", blockedAfter: "0.1")
+    #expect(child.exitCode == 1, "\(child)")
+    #expect(child.issues.first?.test == "waitsForever()", "\(child)")
+    #expect(
+      child.issues.first?.text.contains("has held its thread for more than 0.1 seconds") == true,
+      "\(child)")
   }
 }
 
-@Suite(.serialized) struct BusyPoolExamples {
-  static let variable = "CLOCKS_TESTS_BUSY_POOL"
-  private var isAsked: Bool { ProcessInfo.processInfo.environment[Self.variable] != nil }
-
+@Suite(.serialized, .onlyInChild(ChildVariable.busyPool)) struct BusyPoolExamples {
   /// Loops on all threads of Dispatch's pool, for some seconds of real time.
   private func occupyPool(for seconds: Double) {
     let end = DispatchTime.now().uptimeNanoseconds + UInt64(seconds * 1e9)
@@ -84,7 +90,6 @@ import Testing
   }
 
   @Test func waitsForWorkThatHasNoThread() async {
-    guard isAsked else { return }
     // A sixteenth of this second counts, and up to a quarter before it is seen that Dispatch has no thread.
     occupyPool(for: 1)
     let clock = TestClock()
@@ -96,7 +101,6 @@ import Testing
   }
 
   @Test func waitsForAQueueThatHasNoThread() async {
-    guard isAsked else { return }
     // The serial queues of a process share 255 threads.
     let areSubmitted = DispatchGroup()
     for _ in 0..<300 {
@@ -117,7 +121,6 @@ import Testing
   }
 
   @Test func waitsForever() async {
-    guard isAsked else { return }
     occupyPool(for: 10)
     let clock = TestClock()
     await clock.settle()

@@ -3,15 +3,10 @@ import Testing
 
 @testable import Clocks
 
-/// A clock that concurrent test cases share. They run only when `SharedClockReportTests` asks for
-/// them, in a process of their own.
+/// A clock that concurrent test cases share. They run only in child processes of other tests.
 enum SharedClocks {
   static let line: UInt = #line + 1
   static let clock = TestClock()
-
-  static var areAsked: Bool {
-    ProcessInfo.processInfo.environment[HangingTests.variable] != nil
-  }
 
   static func sleepASecond() async {
     let task = Task { try? await clock.sleep(for: .seconds(1)) }
@@ -35,11 +30,10 @@ private actor Barrier {
   }
 }
 
-@Suite struct ClockSharedAtOnceTests {
+@Suite(.onlyInChild(ChildVariable.hang)) struct ClockSharedAtOnceTests {
   private static let barrier = Barrier()
 
   @Test(arguments: 0..<3) func threeAtOnce(_: Int) async {
-    guard SharedClocks.areAsked else { return }
     await Self.barrier.wait(for: 3)
     _ = SharedClocks.clock
     await SharedClocks.sleepASecond()
@@ -48,11 +42,10 @@ private actor Barrier {
 }
 
 /// The test case that makes the clock is one of those that share it.
-@Suite struct ClockSharedByTwoTests {
+@Suite(.onlyInChild(ChildVariable.hang)) struct ClockSharedByTwoTests {
   private static let barrier = Barrier()
 
   @Test(arguments: 0..<2) func twoAtOnce(_ number: Int) async {
-    guard SharedClocks.areAsked else { return }
     if number == 0 {
       _ = SharedClocks.clock
       await Self.barrier.wait(for: 2)
@@ -65,7 +58,7 @@ private actor Barrier {
 }
 
 /// Three tests that have no clock of their own.
-@Suite struct ClockSharedByTestsTests {
+@Suite(.onlyInChild(ChildVariable.hang)) struct ClockSharedByTestsTests {
   private static let barrier = Barrier()
 
   @Test func first() async { await Self.tick() }
@@ -73,7 +66,6 @@ private actor Barrier {
   @Test func third() async { await Self.tick() }
 
   private static func tick() async {
-    guard SharedClocks.areAsked else { return }
     await barrier.wait(for: 3)
     let clock = SharedClocks.clock
     let ticks = Tally()
@@ -94,7 +86,7 @@ private actor Barrier {
 @Suite struct SharedClockReportTests {
   private func run(_ tests: String) async throws -> ChildProcess {
     try await ChildProcess.runSwiftTesting(
-      tests, environment: ["CLOCKS_BLOCKED_AFTER": "0.5", HangingTests.variable: "1"])
+      tests, environment: ["CLOCKS_BLOCKED_AFTER": "0.5", ChildVariable.hang: "1"])
   }
 
   @Test(arguments: ["ClockSharedAtOnceTests", "ClockSharedByTwoTests", "ClockSharedByTestsTests"])

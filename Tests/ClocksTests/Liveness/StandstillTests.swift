@@ -13,13 +13,13 @@ import XCTest
   ) {
     let child = try await ChildProcess.runSwiftTesting(
       "StandingTests.*\(test)",
-      environment: ["CLOCKS_BLOCKED_AFTER": seconds, StandingTests.variable: "1"])
+      environment: ["CLOCKS_BLOCKED_AFTER": seconds, ChildVariable.stand: "1"])
     return (child.exitCode, (child.standardOutput + child.standardError).withoutMeasuredTime)
   }
 
   @Test func aTestThatAwaitsATaskThatSleepsForEverFailsAndEnds() async throws {
     let (code, output) = try await Self.run("awaitsATaskThatSleeps")
-    #expect(code != 0)
+    #expect(code == 1)
     let expected = [
       "Test awaitsATaskThatSleeps() recorded an issue at StandstillTests.swift:"
         + "\(StandingTests.line):",
@@ -40,8 +40,11 @@ import XCTest
 
   @Test func aTestThatSleepsItselfFailsAndEnds() async throws {
     let (code, output) = try await Self.run("sleepsItself")
-    #expect(code != 0)
+    #expect(code == 1)
     #expect(output.contains("Test sleepsItself() recorded an issue at StandstillTests.swift:"))
+    #expect(
+      output.contains("Nothing has happened in the test for 0.2 seconds of real time"), "\(output)")
+    #expect(output.contains("  - until 3.0 seconds, since 0.0 seconds, task "), "\(output)")
     #expect(output.contains("with 1 issue"), "\(output)")
   }
 
@@ -60,9 +63,9 @@ import XCTest
   }
 
   @Test func aClockOfAPropertyStandsStill() async throws {
-    let child = try await ChildProcess.run(
-      CommandLine.arguments[0], arguments: ["ClocksTests.StandingXCTests/testAwaitsATask"],
-      environment: ["CLOCKS_BLOCKED_AFTER": "0.2", StandingTests.variable: "1"])
+    let child = try await ChildProcess.runXCTest(
+      "StandingXCTests/testAwaitsATask",
+      environment: ["CLOCKS_BLOCKED_AFTER": "0.2", ChildVariable.stand: "1"])
     #expect(child.exitCode == 1)
     #expect(
       (child.standardOutput + child.standardError).contains(
@@ -118,14 +121,10 @@ import XCTest
 }
 
 /// Tests that stand still. They run only if the tests above start them in another process.
-@Suite struct StandingTests {
-  static let variable = "CLOCKS_TESTS_STAND"
-  static let line: Int = #line + 6
-
-  private var isAsked: Bool { ProcessInfo.processInfo.environment[Self.variable] != nil }
+@Suite(.onlyInChild(ChildVariable.stand)) struct StandingTests {
+  static let line: Int = #line + 3
 
   @Test func awaitsATaskThatSleeps() async throws {
-    guard isAsked else { return }
     let clock = TestClock()
     let other = TestClock(now: .init(offset: .seconds(2)))
     let task = Task(name: "first") { try await clock.sleep(for: .seconds(3)) }
@@ -135,14 +134,12 @@ import XCTest
   }
 
   @Test func sleepsItself() async {
-    guard isAsked else { return }
     let clock = TestClock()
     await #expect(throws: CancellationError.self) { try await clock.sleep(for: .seconds(3)) }
   }
 
   /// Two of the three tests end immediately and leave tasks behind. The process continues.
   @Test(arguments: 1...3) func leavesSleepers(_ number: Int) async {
-    guard isAsked else { return }
     let clock = TestClock()
     Task { try await clock.sleep(for: .seconds(number)) }
     await clock.settle()
@@ -153,7 +150,6 @@ import XCTest
   }
 
   @Test func waitsForSleeps() async throws {
-    guard isAsked else { return }
     let clock = TestClock()
     Task { try await clock.sleep(for: .seconds(1)) }
     onAThread(after: 0.9) {
@@ -164,7 +160,6 @@ import XCTest
   }
 
   @Test func hasAScope() async throws {
-    guard isAsked else { return }
     let clock = TestClock()
     Task { try await clock.sleep(for: .seconds(1)) }
     try await withVirtualTime { time in
@@ -174,7 +169,6 @@ import XCTest
   }
 
   @Test func isSlowButAdvances() async {
-    guard isAsked else { return }
     let clock = TestClock()
     Task { try await clock.sleep(for: .seconds(60)) }
     for _ in 1...50 {
@@ -190,7 +184,7 @@ final class StandingXCTests: XCTestCase {
   private let clock = TestClock()
 
   func testAwaitsATask() async throws {
-    guard ProcessInfo.processInfo.environment[StandingTests.variable] != nil else { return }
+    try XCTSkipUnless(ProcessInfo.processInfo.environment[ChildVariable.stand] != nil)
     let clock = clock
     let task = Task { try await clock.sleep(for: .seconds(3)) }
     onStandardError(containing: "no task advances it") { task.cancel() }

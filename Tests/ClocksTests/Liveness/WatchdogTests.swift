@@ -9,9 +9,9 @@ import Testing
   @Test func aJobThatBlocksItsThreadIsAFailure() async throws {
     let child = try await ChildProcess.runSwiftTesting(
       "BlockedTests",
-      environment: ["CLOCKS_BLOCKED_AFTER": "0.1", BlockedTests.variable: "1"])
+      environment: ["CLOCKS_BLOCKED_AFTER": "0.1", ChildVariable.block: "1"])
     let output = child.standardOutput + child.standardError
-    #expect(child.exitCode != 0)
+    #expect(child.exitCode == 1)
     let expected = [
       "Test blocksUntilTheOtherTaskHasRun() recorded an issue at WatchdogTests.swift:"
         + "\(BlockedTests.line):",
@@ -79,12 +79,10 @@ import Testing
 }
 
 /// Blocks only if the test above starts it in another process.
-@Suite struct BlockedTests {
-  static let variable = "CLOCKS_TESTS_BLOCK"
-  static let line: Int = #line + 4
+@Suite(.onlyInChild(ChildVariable.block)) struct BlockedTests {
+  static let line: Int = #line + 3
 
   @Test func blocksUntilTheOtherTaskHasRun() async {
-    guard ProcessInfo.processInfo.environment[Self.variable] != nil else { return }
     let clock = TestClock()
     let log = Log<Int>()
     let blocked = Task {

@@ -9,16 +9,16 @@ import Testing
 /// The files of XCTest tests in the folder of `CLOCKS_TRACE`, and marks from any thread.
 @Suite struct TraceFolderTests {
   @Test func anXCTestWritesItsFiles() async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let child = try await ChildProcess.runXCTest(
-      "TraceXCTests", environment: ["CLOCKS_TRACE": folder])
-    #expect(child.exitCode == 0, "\(child.standardError)")
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-    let stems = ["TraceXCTests-9", "TraceXCTests-9-2", "TraceXCTests-19"]
-    #expect(names == stems.flatMap { ["\($0).json", "\($0).svg"] }.sorted())
-    let ticks = try String(contentsOfFile: "\(folder)/TraceXCTests-19.svg", encoding: .utf8)
-    #expect(ticks.contains("3 s of virtual time") && ticks.contains(">sleeper</text>"))
+    try await withTemporaryPath { folder in
+      let child = try await ChildProcess.runXCTest(
+        "TraceXCTests", environment: ["CLOCKS_TRACE": folder])
+      #expect(child.exitCode == 0, "\(child.standardError)")
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+      let stems = ["TraceXCTests-9", "TraceXCTests-9-2", "TraceXCTests-19"]
+      #expect(names == stems.flatMap { ["\($0).json", "\($0).svg"] }.sorted())
+      let ticks = try String(contentsOfFile: "\(folder)/TraceXCTests-19.svg", encoding: .utf8)
+      #expect(ticks.contains("3 s of virtual time") && ticks.contains(">sleeper</text>"))
+    }
   }
 
   /// Nothing is recorded in tests without a clock and without a scope, which is said once.
@@ -42,6 +42,8 @@ import Testing
     let child = try await ChildProcess.runTests(
       "ClocksTests.UntracedXCTests", library: "xctest", environment: [:], errors: .apart)
     #expect(child.standardError == "", "\(child)")
+    #expect(child.exitCode == 0, "\(child)")
+    #expect(child.standardOutput.contains("Executed 2 tests, with 0 failures"), "\(child)")
   }
 
   @Test func marksCanComeFromAnyThread() async throws {

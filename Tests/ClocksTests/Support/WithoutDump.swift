@@ -6,4 +6,9 @@ extension String {
   var withoutDump: String {
     components(separatedBy: "\n\nWhere the test's ")[0].withoutMeasuredTime
   }
+
+  /// The text without the numbers of tasks and of lines.
+  var withoutNumbers: String {
+    replacing(/#\d\d+/, with: "#").replacing(/\.swift:\d+/, with: ".swift")
+  }
 }

@@ -1,5 +1,16 @@
 import Foundation
 
+/// The variables with which a test asks a child process for the tests that run only there.
+enum ChildVariable {
+  static let block = "CLOCKS_TESTS_BLOCK"
+  static let blockedThreads = "CLOCKS_TESTS_BLOCKED_THREADS"
+  static let busyPool = "CLOCKS_TESTS_BUSY_POOL"
+  static let hang = "CLOCKS_TESTS_HANG"
+  static let signal = "CLOCKS_TESTS_SIGNAL"
+  static let stand = "CLOCKS_TESTS_STAND"
+  static let stuckPoller = "CLOCKS_TESTS_STUCK_POLLER"
+}
+
 extension ChildProcess {
   /// Runs the Swift Testing tests that match.
   static func runSwiftTesting(
@@ -8,7 +19,7 @@ extension ChildProcess {
     try await runTests(tests, environment: environment, errors: .apart)
   }
 
-  /// Runs only one XCTest test of this target.
+  /// Runs XCTest tests of this target: a class, a test, or a list with commas.
   static func runXCTest(
     _ test: String, environment: [String: String], executable: String = testBundle
   ) async throws -> ChildProcess {
