@@ -1,4 +1,5 @@
 import Clocks
+import ClocksSearch
 import Foundation
 import TestTraits
 import Testing
@@ -45,8 +46,9 @@ private struct Noticed: DurationProtocol, Hashable {
 
   @Test func timeIsTheLatestDeadlineOfManyTasks() async throws {
     let clock = ImmediateClock()
+    var random = Mixer(seed: 1)
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for seconds in (1...200).shuffled() {
+      for seconds in (1...200).shuffled(using: &random) {
         group.addTask {
           let deadline = ImmediateClock<Duration>.Instant(offset: .seconds(seconds))
           try await clock.sleep(until: deadline)
@@ -104,7 +106,7 @@ private struct Noticed: DurationProtocol, Hashable {
         if clock.now.offset == .zero { reads.add() }
         isRead.signal()
       }
-      _ = isRead.wait(timeout: .now() + 5)
+      _ = isRead.wait(timeout: .now() + 60)
     }
     try await Noticed.$isCompared.withValue(read) {
       try await clock.sleep(until: .init(offset: Noticed(count: 1)))
@@ -131,5 +133,47 @@ private struct Noticed: DurationProtocol, Hashable {
     let clock: any Clock<Duration> = .immediate
     try await clock.sleep(for: .seconds(3))
     #expect((clock as? ImmediateClock<Duration>)?.now.offset == .seconds(3))
+  }
+}
+
+/// A loop on an immediate clock yields.
+@Suite struct ImmediateLoopTests {
+  @Test func besideATestClock() async {
+    let other = TestClock()
+    let clock = ImmediateClock()
+    let task = Task {
+      while !Task.isCancelled { try? await clock.sleep(for: .seconds(1)) }
+    }
+    await Task.yield()
+    task.cancel()
+    await other.advance()
+    await task.value
+  }
+
+  @MainActor @Test func onTheMainActor() async {
+    let clock = ImmediateClock()
+    var count = 0
+    let task = Task {
+      while true {
+        try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil)
+        count += 1
+      }
+    }
+    while count < 3 { await Task.yield() }
+    task.cancel()
+    _ = await task.result
+  }
+
+  @Test func aSingleSleepDoesNotGiveWay() async throws {
+    let other = TestClock()
+    let log = Log<String>()
+    Task { log.add("another task") }
+    let clock = ImmediateClock()
+    for _ in 1..<100 { try await clock.sleep(for: .seconds(1)) }
+    log.add("ninety-nine sleeps")
+    try await clock.sleep(for: .seconds(1))
+    log.add("a hundred sleeps")
+    #expect(log.all == ["ninety-nine sleeps", "another task", "a hundred sleeps"])
+    withExtendedLifetime(other) {}
   }
 }

@@ -1,3 +1,5 @@
+import ClocksSearch
+
 extension Program {
   /// Returns a random program of about `size` steps. Equal seeds give equal programs.
   static func random(seed: UInt64, size: Int) -> Program {
@@ -7,13 +9,13 @@ extension Program {
 
   /// Writes programs.
   private struct Author {
-    private var random: SplitMix64
+    private var random: Mixer
     private var left: Int
     private var steps = 0
     private var tasks = 0
 
     init(seed: UInt64, left: Int) {
-      random = SplitMix64(state: seed)
+      random = Mixer(seed: seed)
       self.left = left
     }
 
@@ -83,18 +85,5 @@ extension Program.Operation {
     case .sleepUntil, .sleepFor, .sleepOnRuntime, .join, .receive, .group: true
     default: false
     }
-  }
-}
-
-/// A random number generator whose numbers depend only on the seed, on every platform.
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

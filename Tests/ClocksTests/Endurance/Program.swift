@@ -1,11 +1,10 @@
 /// A small program of tasks that sleep, start, cancel, join and signal each other.
 ///
-/// It is data, so that the same program can be carried out by real tasks on a `TestClock` and by
-/// ``ModelMachine``, which knows the semantics and nothing else; and so that a program with which the
-/// two disagree can be made shorter.
+/// It is data. So real tasks on a `TestClock` can carry it out, and so can ``ModelMachine``, which knows the semantics
+/// and nothing else. And a program with which the two disagree can be made shorter.
 ///
-/// Every program ends: a task joins only tasks with greater numbers than its own, and
-/// the root finishes all streams and runs the clock until no task is left.
+/// Every program ends. A task joins only tasks with greater numbers than its own. The root finishes all streams, and
+/// runs the clock until no task is left.
 struct Program: Sendable {
   var seed: UInt64
   var root: Body
@@ -174,6 +173,6 @@ struct Event: Sendable, Hashable, CustomStringConvertible {
 /// The log of one run of a program.
 struct ProgramLog: Sendable, Equatable {
   var events: [Event]
-  /// The jobs: for each the number of its task in the order of appearance, or 0 without a task, and its lane.
+  /// The jobs: for each the number of its task in the order of appearance, or 0 without a task, and its executor kind.
   var jobs: [String]
 }

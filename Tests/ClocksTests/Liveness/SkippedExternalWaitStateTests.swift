@@ -1,3 +1,4 @@
+import ClocksSearch
 import Testing
 
 @testable import Clocks
@@ -95,7 +96,7 @@ import Testing
 
   /// A task that is found has run last at the time that is found.
   @Test(arguments: 0..<20) mutating func aTaskIsFoundByItsLastRunOrNotAtAll(_ seed: UInt64) {
-    var random = Randomness(state: seed)
+    var random = Mixer(seed: seed)
     var lastRuns: [UInt64: Duration] = [:]
     for second in 1...2_000 {
       let task = UInt64.random(in: 1...3, using: &random) + 256 * .random(in: 0...5, using: &random)
@@ -111,6 +112,8 @@ import Testing
         guard let jump = work.jump(over: task) else { continue }
         #expect(jump.start == lastRuns[task])
       }
+      // A task that has just run is found.
+      if let last = lastRuns[task] { #expect(work.jump(over: task)?.start == last) }
     }
   }
 }

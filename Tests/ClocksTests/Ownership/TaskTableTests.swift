@@ -1,3 +1,4 @@
+import ClocksSearch
 import Testing
 
 @testable import Clocks
@@ -6,7 +7,7 @@ import Testing
 @Suite struct TaskTableTests {
   @Test(.repeated(20)) func behavesLikeADictionary() {
     let seed = UInt64(RepeatedTrait.number)
-    var random = Randomness(state: seed)
+    var random = Mixer(seed: seed)
     let schedulers = (0..<3).map { _ in Scheduler(origin: .here()) }
     var table = OwnerTable()
     var model: [UInt64: Int] = [:]
@@ -44,18 +45,5 @@ import Testing
 
   private func isUnknown(_ id: UInt64, in table: borrowing OwnerTable) -> Bool {
     table[id] == nil
-  }
-}
-
-/// Random numbers that are the same in every run.
-struct Randomness: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

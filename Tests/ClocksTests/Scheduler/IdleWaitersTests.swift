@@ -1,3 +1,4 @@
+import ClocksSearch
 import Testing
 
 @testable import Clocks
@@ -17,69 +18,73 @@ import Testing
   @Test func eachKindOfWaiterCounts() {
     let advance = Advance(virtualClock, isOwn: true, .instant(.zero))
     for waiter in [IdleWaiter(isOwn: true), advance, observer()] {
-      var requests = IdleWaiters()
-      #expect(requests.isEmpty == true)
-      requests.append(waiter)
-      #expect(requests.isEmpty == false)
-      requests.remove(waiter)
-      #expect(requests.isEmpty == true)
+      var waiters = IdleWaiters()
+      #expect(waiters.isEmpty == true)
+      waiters.append(waiter)
+      #expect(waiters.isEmpty == false)
+      waiters.remove(waiter)
+      #expect(waiters.isEmpty == true)
     }
   }
 
-  @Test func theOrderAmongThoseWhoWait() {
-    var requests = IdleWaiters()
+  @Test func waitersAreServedByKind() {
+    var waiters = IdleWaiters()
     let settle = IdleWaiter(isOwn: true)
     let advance = Advance(virtualClock, isOwn: true, .instant(.zero))
     let (behind, ahead) = (observer(after: nil), observer())
-    requests.append(ahead)
-    requests.append(advance)
-    requests.append(settle)
-    requests.append(behind)
+    waiters.append(ahead)
+    waiters.append(advance)
+    waiters.append(settle)
+    waiters.append(behind)
     for waiter in [behind, settle, advance, ahead] {
-      #expect(requests.first(scopeMovesTime: true) === waiter)
-      requests.remove(waiter)
+      #expect(waiters.first(scopeMovesTime: true) === waiter)
+      waiters.remove(waiter)
     }
-    #expect(requests.first(scopeMovesTime: true) == nil)
+    #expect(waiters.first(scopeMovesTime: true) == nil)
   }
 
   @Test func onlyPacedObserversWaitForTheScope() {
-    var requests = IdleWaiters()
+    var waiters = IdleWaiters()
     let (paced, free) = (observer(isPaced: true), observer())
-    requests.append(paced)
-    #expect(requests.first(scopeMovesTime: true) == nil)
-    #expect(requests.first(scopeMovesTime: false) === paced)
-    requests.append(free)
-    #expect(requests.first(scopeMovesTime: true) === free)
-    #expect(requests.first(scopeMovesTime: false) === paced)
+    waiters.append(paced)
+    #expect(waiters.first(scopeMovesTime: true) == nil)
+    #expect(waiters.first(scopeMovesTime: false) === paced)
+    waiters.append(free)
+    #expect(waiters.first(scopeMovesTime: true) === free)
+    #expect(waiters.first(scopeMovesTime: false) === paced)
   }
 
   @Test func anObserverThatMissedAJobFromOutsideLooksToo() {
-    var requests = IdleWaiters()
+    var waiters = IdleWaiters()
     let there = observer()
-    requests.append(there)
+    waiters.append(there)
     #expect(!there.mustLook)
-    requests.jobCameFromOutside()
-    #expect(requests.jobsFromOutside == 1)
+    waiters.jobCameFromOutside()
+    #expect(waiters.jobsFromOutside == 1)
     #expect(there.mustLook)
     #expect(there.isBehind)
     let (missed, seen) = (observer(), observer(jobsFromOutside: 1))
-    requests.append(missed)
-    requests.append(seen)
+    waiters.append(missed)
+    waiters.append(seen)
     #expect(missed.mustLook)
     #expect(!seen.mustLook)
   }
 
-  @Test func aLongQueueKeepsItsOrder() {
+  @Test func waitersKeepTheirOrder() {
     var queue = WaiterQueue()
-    let waiters = (0..<100).map { _ in IdleWaiter(isOwn: true) }
-    for waiter in waiters { queue.append(waiter) }
-    for position in 0..<100 {
-      #expect(queue.first === waiters[position])
-      #expect(queue.all.count == 100 - position)
-      queue.remove(waiters[position])
+    var expected: [IdleWaiter] = []
+    var random = Mixer(seed: 1)
+    for _ in 0..<10_000 {
+      if expected.isEmpty || Int.random(in: 0..<100, using: &random) < 51 {
+        expected.append(IdleWaiter(isOwn: true))
+        queue.append(expected[expected.count - 1])
+      } else {
+        let waiter = expected.removeFirst()
+        #expect(queue.first === waiter)
+        queue.remove(waiter)
+      }
+      #expect((queue.first == nil) == expected.isEmpty)
+      #expect(queue.all.count == expected.count)
     }
-    #expect(queue.first == nil)
-    queue.append(waiters[3])
-    #expect(queue.first === waiters[3])
   }
 }

@@ -1,3 +1,4 @@
+import ClocksSearch
 import Testing
 
 @testable import Clocks
@@ -646,7 +647,7 @@ import Testing
   @Test func aTestIsIdleOnlyWhenItsTasksAreVerified() async {
     let over = Task {}
     await over.value
-    let task = UnownedTask(job: unsafeBitCast(over, to: UnownedJob.self)).handle
+    let task = RetainedTask.retaining(over)
     for scope in [nil, Scope(ScopeOptions())] {
       var state = SchedulerState(scope: scope)
       state.idleness.externalTasks.noteMayRunExternally(
@@ -672,14 +673,14 @@ import Testing
 
   // MARK: - At random
 
-  /// Random events: there is at most one thread, it rests only if there is nothing to do, and a thread is requested
-  /// whenever there is something to do.
+  /// After random events there is at most one thread. It rests only if there is nothing to do, and is requested
+  /// otherwise.
   @Test(.repeated(20)) func noThreadTooManyAndNoneTooFew() {
     let seed = UInt64(RepeatedTrait.number)
-    var random = Randomness(state: seed)
+    var random = Mixer(seed: seed)
     var state = SchedulerState()
     let virtualClock = VirtualClock(now: .zero)
-    var model = (ready: 0, externallyStartedJobs: 0, away: 0, waiters: 0, hasThread: false)
+    var model = (ready: 0, externallyStartedJobs: 0, blocks: 0, waiters: 0, hasThread: false)
     var blocks: [UInt64] = []
     for step in 0..<20_000 {
       switch UInt8.random(in: 0..<10, using: &random) {
@@ -694,10 +695,10 @@ import Testing
         model.externallyStartedJobs -= 1
       case 4:
         blocks.append(state.dispatchedBlockBegan(on: BlockQueue(label: "queue")))
-        model.away += 1
-      case 5 where model.away > 0:
+        model.blocks += 1
+      case 5 where model.blocks > 0:
         state.dispatchedBlockEnded(blocks.removeFirst())
-        model.away -= 1
+        model.blocks -= 1
       case 6:
         state.append(Bool.random(using: &random) ? waiter() : advance(virtualClock, to: .zero))
         model.waiters += 1
@@ -706,7 +707,7 @@ import Testing
           let action = state.step()
           if action.hasPrefix("run") { model.ready -= 1 }
           if action.hasPrefix("finish") {
-            #expect(model.ready == 0 && model.externallyStartedJobs == 0 && model.away == 0)
+            #expect(model.ready == 0 && model.externallyStartedJobs == 0 && model.blocks == 0)
             model.waiters -= 1
           }
           model.hasThread = action != "rest"
@@ -714,12 +715,13 @@ import Testing
       }
       let canAct =
         model.externallyStartedJobs == 0
-        && (model.ready > 0 || (model.away == 0 && model.waiters > 0))
+        && (model.ready > 0 || (model.blocks == 0 && model.waiters > 0))
       let claimed = state.claimThread() != nil
       #expect(claimed == (!model.hasThread && canAct))
       if claimed { model.hasThread = true }
       let isIdle =
-        !model.hasThread && model.ready == 0 && model.externallyStartedJobs == 0 && model.away == 0
+        !model.hasThread && model.ready == 0 && model.externallyStartedJobs == 0
+        && model.blocks == 0
       #expect(state.idleness.isIdle == isIdle)
       if step % 1_000 == 0 { state.checkInvariants() }
     }

@@ -1,3 +1,4 @@
+import ClocksSearch
 import ClocksSupport
 import Testing
 
@@ -28,7 +29,7 @@ import Testing
 
   private func compareWithASortedList(_ queue: consuming SleepQueue, instant: (Int) -> Duration) {
     let seed = UInt64(RepeatedTrait.number)
-    var random = Randomness(state: seed)
+    var random = Mixer(seed: seed)
     var model: [(deadline: Int, key: Duration, number: UInt64, token: SleepQueue.Token)] = []
     var cancelled: [SleepQueue.Token] = []
     var number: UInt64 = 0

@@ -1,3 +1,4 @@
+import ClocksSearch
 import Testing
 
 @testable import Clocks
@@ -25,9 +26,7 @@ import Testing
 
     init(over: [RetainedTask]) {
       self.over = over
-      active = (0..<4).map { _ in
-        RetainedTask.any()
-      }
+      active = (0..<4).map { _ in .any() }
     }
 
     static func ended() async -> [RetainedTask] {
@@ -35,7 +34,7 @@ import Testing
       for _ in 0..<4 {
         let task = Task {}
         await task.value
-        tasks.append(UnownedTask(job: unsafeBitCast(task, to: UnownedJob.self)).handle)
+        tasks.append(.retaining(task))
       }
       return tasks
     }
@@ -46,7 +45,7 @@ import Testing
     let clock = TestClock()
     let tasks = Tasks(over: await Tasks.ended())
     let owner = Scheduler(origin: .here())
-    var random = Randomness(state: UInt64(RepeatedTrait.number))
+    var random = Mixer(seed: UInt64(RepeatedTrait.number))
     var external = ExternalTasks()
     var model: [UInt64: Model] = [:]
     for _ in 0..<3_000 {
@@ -173,7 +172,7 @@ import Testing
   /// A job is told from others by the number of its sleep, which stands for its task here.
   private func suspend(
     on virtualClock: VirtualClock, number nextSleep: inout UInt64,
-    _ random: inout Randomness
+    _ random: inout Mixer
   ) -> SleepQueue.Token {
     let token = virtualClock.sleeps.add(
       .job(ReadyJob(of: nextSleep)),
@@ -186,13 +185,13 @@ import Testing
 
   @Test(.repeated(20)) func runtimeSleepsBehaveAsADictionary() async {
     let virtualClock = VirtualClock(now: .zero)
-    var random = Randomness(state: UInt64(RepeatedTrait.number))
+    var random = Mixer(seed: UInt64(RepeatedTrait.number))
     var sleeps = RuntimeSleeps()
     var nextSleep: UInt64 = 0
     let tasks = (0..<8).map { number in
       let task = Task {}
       if number % 2 == 0 { task.cancel() }
-      return UnownedTask(job: unsafeBitCast(task, to: UnownedJob.self)).handle
+      return RetainedTask.retaining(task)
     }
     var model: [UInt64: Sleep] = [:]
     var pending: Set<UInt64> = []

@@ -1,3 +1,4 @@
+import ClocksSearch
 import Testing
 
 @testable import Clocks
@@ -97,7 +98,7 @@ import Testing
     var queue = JobQueue()
     var expected: [UInt64] = []
     var next: UInt64 = 0
-    var random = SplitMix64(state: 1)
+    var random = Mixer(seed: 1)
     for _ in 0..<10_000 {
       if expected.isEmpty || Int.random(in: 0..<100, using: &random) < 52 {
         next += 1
@@ -119,24 +120,6 @@ import Testing
     #expect(expected.count > 64)
   }
 
-  @Test func waitersKeepTheirOrder() {
-    var queue = WaiterQueue()
-    var expected: [IdleWaiter] = []
-    var random = SplitMix64(state: 1)
-    for _ in 0..<10_000 {
-      if expected.isEmpty || Int.random(in: 0..<100, using: &random) < 51 {
-        expected.append(IdleWaiter(isOwn: true))
-        queue.append(expected[expected.count - 1])
-      } else {
-        let waiter = expected.removeFirst()
-        #expect(queue.first === waiter)
-        queue.remove(waiter)
-      }
-      #expect((queue.first == nil) == expected.isEmpty)
-      #expect(queue.all.count == expected.count)
-    }
-  }
-
   @Test func aDelayThatIsALittleTooShortIsRoundedUp() {
     for (measured, meant): (Duration, Duration) in [
       (.seconds(1) - .microseconds(40), .seconds(1)),
@@ -151,9 +134,5 @@ import Testing
     }
     let endless: Duration = .seconds(Int64.max) * 18
     #expect(endless.roundedUpAfterReadingTheClockTwice == endless)
-  }
-
-  @Test func aTestClockIsExact() {
-    #expect(TestClock().minimumResolution == .zero)
   }
 }
