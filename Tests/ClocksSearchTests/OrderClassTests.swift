@@ -25,11 +25,9 @@ import Testing
     _ tasks: [[[Int]]], _ limits: ScheduleSearch.Limits = .init(count: 5_000, seed: 1)
   ) -> ScheduleSearch {
     let search = ScheduleSearch(limits)
-    let run = ScheduleRun()
-    while let plan = search.next() {
-      run.reset(plan, profile: search.profile)
+    search.playAll { run, _ in
       play(tasks, run)
-      search.note(run.record, tasks: run.tree.count)
+      return true
     }
     return search
   }

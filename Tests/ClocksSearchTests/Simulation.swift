@@ -7,6 +7,20 @@ extension ScheduleRun {
   var ready: [ScheduleStep] { readySteps.all }
 }
 
+extension ScheduleSearch {
+  /// Plays and notes one plan after the other, until the search ends or `play` returns `false`.
+  func playAll(
+    _ run: ScheduleRun = ScheduleRun(.firstInFirstOut), _ play: (ScheduleRun, Plan) -> Bool
+  ) {
+    while let plan = next() {
+      run.reset(plan, profile: profile)
+      let goesOn = play(run, plan)
+      note(run.record, tasks: run.tree.count)
+      if !goesOn { return }
+    }
+  }
+}
+
 /// A program of tasks that consist of steps, run without a scheduler.
 struct Simulation {
   /// The steps of each task.
