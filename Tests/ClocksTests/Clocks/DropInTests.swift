@@ -135,7 +135,7 @@ import Testing
     let ticks = Task { for await _ in clock.timer(interval: .seconds(1)) {} }
     let issues = try await recordedIssues { await clock.run() }
     #expect(issues.count == 1)
-    #expect(issues.first?.message.contains("0.5 seconds") == true)
+    #expect(issues.first?.message.contains("after 0.5 seconds of real time") == true)
     ticks.cancel()
   }
 
@@ -164,41 +164,7 @@ import Testing
     }
     let issues = try await recordedIssues { await clock.run(timeout: .zero) }
     #expect(issues.count == 1)
-    #expect((100_000...100_016).contains(count.value))
+    #expect(count.value == 100_000)
     task.cancel()
-  }
-}
-
-/// Deliberate differences from swift-clocks.
-@Suite struct DifferencesTests {
-  @Test func aSleepUntilNowDoesNotWait() async throws {
-    let clock = TestClock()
-    try await clock.sleep(for: .zero)
-    #expect(clock.now.offset == .zero)
-  }
-
-  @Test func aSleepThatHasWokenIsNotCancelled() async throws {
-    let clock = TestClock()
-    let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
-    await clock.settle()
-    let advance = Task { await clock.advance(by: .seconds(1)) }
-    await advance.value
-    sleeper.cancel()
-    try await sleeper.value
-  }
-
-  @Test func sleepsAreStillPendingWhenRunHasStopped() async throws {
-    let clock = TestClock()
-    let ticks = Task { for await _ in clock.timer(interval: .seconds(1)) {} }
-    _ = try await recordedIssues { await clock.run(timeout: .zero) }
-    #expect(clock.pendingSleeps.count == 1)
-    ticks.cancel()
-  }
-
-  @Test func aKnownClocksTimerHasThatClocksInstants() async {
-    let clock = TestClock()
-    let first = Task { await clock.timer(interval: .seconds(1)).first { _ in true } }
-    await clock.advance(by: .seconds(1))
-    #expect(await first.value == TestClock<Duration>.Instant(offset: .seconds(1)))
   }
 }

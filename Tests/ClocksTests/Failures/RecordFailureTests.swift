@@ -65,12 +65,13 @@ import Testing
     #expect(child.exitCode == 1)
   }
 
-  @Test(arguments: [DeliberateFailures.bySymbol, .withoutSymbols])
-  func eitherWayToSwiftTestingSuffices(_ failure: DeliberateFailures) async throws {
+  @Test(arguments: [DeliberateFailures.inTest, .bySymbol, .withoutSymbols])
+  func eachWayToSwiftTestingReachesTheTest(_ failure: DeliberateFailures) async throws {
     let child = try await ChildProcess.runSwiftTesting(failure)
     #expect(
       child.standardError.lines(containing: "Waves.swift")
         == ["✘ Test failure() recorded an issue at Waves.swift:42:7: Issue recorded"])
+    #expect(child.standardError.lines(containing: "The sea") == ["↳ The sea is not wet."])
     #expect(child.exitCode == 1)
   }
 

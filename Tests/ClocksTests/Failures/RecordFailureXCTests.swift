@@ -21,16 +21,6 @@ final class RecordFailureXCTests: XCTestCase {
     XCTAssertEqual(child.exitCode, 1)
   }
 
-  func testSwiftTestingIsToldWhereItRuns() async throws {
-    let child = try await ChildProcess.runSwiftTesting(.inTest)
-    XCTAssertEqual(
-      child.standardError.lines(containing: "Waves.swift"),
-      ["✘ Test failure() recorded an issue at Waves.swift:42:7: Issue recorded"])
-    XCTAssertEqual(
-      child.standardError.lines(containing: "The sea"), ["↳ The sea is not wet."])
-    XCTAssertEqual(child.exitCode, 1)
-  }
-
   /// The test would pass otherwise.
   func testFailureThatCannotReachXCTestEndsTheProcess() async throws {
     let child = try await ChildProcess.runXCTest(.undeliverable)

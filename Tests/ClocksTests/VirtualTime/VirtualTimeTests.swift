@@ -194,11 +194,13 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
       ])
   }
 
+  /// Its thread never ends, so all test cases share it.
+  private static let loop = LoopExecutor(isSerial: false, pause: 20_000)
+
   /// From the end of the sleep until the task runs on its executor, nothing but the task's status shows that it will.
   @Test func timeDoesNotJumpBeforeATaskContinuesOnItsExecutor() async throws {
-    let executor = LoopExecutor(isSerial: false, pause: 20_000)
     try await withVirtualTime { time in
-      let sleeper = Task(executorPreference: executor) {
+      let sleeper = Task(executorPreference: Self.loop) {
         await sleepWithoutCancellation(1_000_000_000)
         return time.now.offset
       }
@@ -338,17 +340,22 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
     }
   }
 
-  @Test func timeMayWaitForARealPause() async throws {
-    // On a busy machine, the thread may come after a tenth of a second.
-    try await withVirtualTime(jumpsAfter: .seconds(2)) { time in
+  @Test func timeDoesNotJumpBeforeThePauseIsOver() async throws {
+    try await withVirtualTime(jumpsAfter: .seconds(600)) { time in
       let ticker = Task { try await Task.sleep(for: .seconds(3600)) }
-      await withCheckedContinuation { continuation in
-        onAThread { continuation.resume() }
-      }
+      await realTimePasses(0.02)
       #expect(time.now.offset == .zero)
-      try await ticker.value
+      ticker.cancel()
+    }
+  }
+
+  @Test func timeJumpsAfterThePause() async throws {
+    let start = RealTime(in: .zero)
+    try await withVirtualTime(jumpsAfter: .milliseconds(20)) { time in
+      try await Task.sleep(for: .seconds(3600))
       #expect(time.now.offset == .seconds(3600))
     }
+    #expect(start.nanosecondsSince >= 20_000_000)
   }
 
   @Test func sleepsFromOutsideWorkCanBeWaitedFor() async throws {
@@ -385,36 +392,28 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
   }
 
   @Test func aSleepOnAnotherClockOfTheScopeIsALeftover() async throws {
-    let failures = Log<String>()
-    try await withKnownIssue {
+    let issues = try await recordedIssues {
       try await withVirtualTime(leftoverSleeps: .fail) { time in
         let clock = TestClock(now: .init(offset: .seconds(5)))
         Task(name: "poll") { try await clock.sleep(for: .seconds(2)) }
         await time.settle()
       }
-    } matching: { issue in
-      failures.add(issue.comments.first?.rawValue ?? "")
-      return true
     }
-    #expect(failures.all.count == 1)
+    #expect(issues.count == 1)
     #expect(
-      failures.all.first?.contains("until 7.0 seconds, since 5.0 seconds, task \"poll\"") == true)
+      issues.first?.message.contains("until 7.0 seconds, since 5.0 seconds, task \"poll\"") == true)
   }
 
   @Test func leftoverSleepsCanBeAFailure() async throws {
-    let failures = Log<String>()
     let line: Int = #line + 2
-    try await withKnownIssue {
+    let issues = try await recordedIssues {
       try await withVirtualTime(leftoverSleeps: .fail) { time in
         await time.advance(by: .seconds(1))
         Task(name: "heartbeat") { try await Task.sleep(for: .seconds(2)) }
       }
-    } matching: { issue in
-      failures.add(issue.comments.first?.rawValue ?? "")
-      return issue.sourceLocation?.line == line
     }
-    let text = failures.all.first ?? ""
-    #expect(failures.all.count == 1)
+    #expect(issues.map(\.line) == [line])
+    let text = issues.first?.message ?? ""
     #expect(
       text.hasPrefix(
         """
@@ -430,49 +429,37 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
         """))
   }
 
-  @Test func aDayOfPollingIsOverInNoTime() async throws {
+  @Test func aDayOfPollingTakesADayOfVirtualTime() async throws {
     try await withVirtualTime { time in
-      let poller = Task {
-        var polls = 0
-        while polls < 86_400 {
-          try await Task.sleep(for: .seconds(1))
-          polls += 1
-        }
-        return polls
-      }
-      let polls = try await poller.value
-      #expect(polls == 86_400)
+      let poller = Task { for _ in 1...86_400 { try await Task.sleep(for: .seconds(1)) } }
+      try await poller.value
+      #expect(time.now.offset == .seconds(86_400))
     }
   }
 
   // MARK: - Failures
 
   @Test func failuresNameTheMethodsOfTheScope() async throws {
-    let failures = Log<String>()
-    try await withKnownIssue {
+    let issues = try await recordedIssues {
       try await withVirtualTime { time in
         await time.advance(by: .nanoseconds(1))
         await time.advance(by: .seconds(-1))
         await time.advance(to: .init())
         await time.advance(upTo: .seconds(-1)) { true }
       }
-    } matching: { issue in
-      failures.add(issue.comments.first?.rawValue ?? "")
-      return true
     }
     #expect(
-      failures.all.map { String($0.prefix { $0 != "," }) } == [
+      issues.map { String($0.message.prefix { $0 != "," }) } == [
         "VirtualTime.advance(by:) expects a duration of zero or more",
         "VirtualTime.advance(to:) expects an instant that is not in the past",
         "VirtualTime.advance(upTo:until:) expects a limit of zero or more",
       ])
-    #expect(failures.all.allSatisfy { $0.contains("at 0.000000001 seconds") })
+    #expect(issues.allSatisfy { $0.message.contains("at 0.000000001 seconds") })
   }
 
   @Test func aScopeThatIsStuckIsAFailure() async throws {
-    let failures = Log<String>()
     let line: Int = #line + 3
-    try await withKnownIssue {
+    let issues = try await recordedIssues {
       do {
         try await withVirtualTime(stuckAfter: .milliseconds(50)) { time in
           try await Task.sleep(for: .seconds(3))
@@ -480,12 +467,10 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
           try Task.checkCancellation()
         }
       } catch is CancellationError {}
-    } matching: { issue in
-      failures.add(issue.comments.first?.rawValue ?? "")
-      return issue.sourceLocation?.line == line
     }
+    #expect(issues.map(\.line) == [line])
     #expect(
-      failures.all.map(\.withoutDump) == [
+      issues.map(\.message.withoutDump) == [
         """
         withVirtualTime is stuck at 3.0 seconds: for 0.05 seconds of real time nothing could run, \
         no sleep was pending, and its operation was not finished. Its tasks wait for each other \
@@ -585,26 +570,21 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
   }
 
   @Test func aScopeInWhichNoTaskMovesTimeIsAFailure() async throws {
-    let failures = Log<String>()
-    await withKnownIssue {
+    let issues = try await recordedIssues {
       try? await withVirtualTime(autoAdvance: false, stuckAfter: .milliseconds(50)) { _ in
         try await Task.sleep(for: .seconds(3))
       }
-    } matching: { issue in
-      failures.add(issue.comments.first?.rawValue ?? "")
-      return true
     }
-    #expect(failures.all.count == 1)
+    #expect(issues.count == 1)
     #expect(
-      failures.all.first?.contains(
+      issues.first?.message.contains(
         "no task has moved time. With `autoAdvance: false`, time does not move by itself: call "
           + "`time.advance(by:)`, or leave the option out. The operation has been cancelled. "
           + "Pending sleeps:\n  - until 3.0 seconds, since 0.0 seconds, task #") == true)
   }
 
   @Test func aTimerThatNeverEndsIsAFailure() async throws {
-    let failures = Log<String>()
-    await withKnownIssue {
+    let issues = try await recordedIssues {
       let options = ScopeOptions(limits: RunawayLimits(wakes: 1_000))
       try? await VirtualTime(options, at: .here()).run { _ in
         Task {
@@ -612,12 +592,9 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
         }
         for await _ in AsyncStream<Int>.makeStream().stream {}
       }
-    } matching: { issue in
-      failures.add(issue.comments.first?.rawValue ?? "")
-      return true
     }
     #expect(
-      failures.all.map(\.withoutDump) == [
+      issues.map(\.message.withoutDump) == [
         """
         withVirtualTime gave up at 1000.0 seconds, because the test does not become idle: 1000 \
         sleeps have woken. A task sleeps in an endless loop: cancel it. If that loop is meant to go on, \
@@ -628,32 +605,24 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
   }
 
   @Test func aTaskThatYieldsForEverIsAFailure() async throws {
-    let failures = Log<String>()
-    await withKnownIssue {
+    let ends = Tally()
+    let issues = try await recordedIssues {
       let options = ScopeOptions(limits: RunawayLimits(jobs: 1_000))
       try? await VirtualTime(options, at: .here()).run { _ in
-        Task { while !Task.isCancelled { await Task.yield() } }
+        Task {
+          while !Task.isCancelled { await Task.yield() }
+          ends.add()
+        }
         try await Task.sleep(for: .seconds(1))
       }
-    } matching: { issue in
-      failures.add(issue.comments.first?.rawValue ?? "")
-      return true
     }
-    #expect(failures.all.count == 1)
+    #expect(ends.value == 1)
+    #expect(issues.count == 1)
     #expect(
-      failures.all.first?.hasPrefix(
+      issues.first?.message.hasPrefix(
         """
         withVirtualTime gave up at 0.0 seconds, because the test does not become idle: 1000 jobs \
         have run without time moving, the last one of task #
         """) == true)
-  }
-}
-
-extension CallSite {
-  static func here(
-    fileID: StaticString = #fileID, filePath: StaticString = #filePath,
-    line: UInt = #line, column: UInt = #column
-  ) -> CallSite {
-    CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
   }
 }
