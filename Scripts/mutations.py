@@ -54,7 +54,7 @@ guarantee(
 
 guarantee(
     "A test is idle only while no job is ready or running and no task runs outside",
-    "SchedulerStateTests|SeamTests",
+    "SchedulerStateTests|SchedulerClientTests",
     ("Idleness.isQuiet", "mayStartJob && ", ""),
     ("Idleness.isNothingOutstanding", "ready.isEmpty && ", ""),
     ("Idleness.isNothingOutstanding", " && dispatchedBlocks.count == 0", ""),
@@ -73,7 +73,7 @@ guarantee(
 )
 guarantee(
     "At most one thread runs jobs of a scheduler, and one is started when it is needed",
-    "SchedulerStateTests|SeamTests|SchedulerTests",
+    "SchedulerStateTests|SchedulerClientTests|SchedulerTests",
     ("Idleness.mayStartJob", "externallyStartedJobs == 0 } else {", "true } else {"),
     ("SchedulerState.decide", "guard idleness.mayStartJob else { return .rest(nil) }", ""),
     ("SchedulerState.next", "case .move(let executor): idleness.requestThread(on: executor)",
@@ -87,7 +87,7 @@ guarantee(
 )
 guarantee(
     "A task that runs outside the scheduler is waited for until it returns or ends",
-    "SchedulerStateTests|SeamTests|OtherExecutorTests|AsyncLetOnExecutorTests|YieldOnExecutorTests|SharedLoopTests|SharedActorInParallelTests",
+    "SchedulerStateTests|SchedulerClientTests|OtherExecutorTests|AsyncLetOnExecutorTests|YieldOnExecutorTests|SharedLoopTests|SharedActorInParallelTests",
     ("TaskStatus.isAboutToRun", "yieldFunction != 0", "false"),
     ("TaskStatus.hasActiveAsyncLet", "return !TaskStatus(of: task).isActive", "return false && !TaskStatus(of: task).isActive"),
     ("TaskOwnership.adopt", "guard prior.isOver, !owner.isOver else", "guard false else"),
@@ -99,7 +99,7 @@ guarantee(
 
 guarantee(
     "Ready jobs run first in, first out, each on its executor, or as a chooser decides",
-    "SchedulerStateTests|SeamTests|JobOrderTests",
+    "SchedulerStateTests|SchedulerClientTests|JobOrderTests",
     ("SchedulerState.startJob", "idleness.ready.remove(at: position)",
      "idleness.ready.remove(at: idleness.ready.count > 1 ? 1 : 0)"),
     ("Order.first", "index >= 0 && index < candidates.count ? index : 0", "index"),

@@ -25,9 +25,10 @@ final class TestClockXCTests: XCTestCase {
     ticker.cancel()
     await clock.settle()
     XCTAssertEqual(clock.pendingSleeps.count, 0)
+    XCTAssertTrue(clock.scheduler.isProcessWide)
   }
 
-  func testThePropertiesOfOtherCasesShareTheScheduler() {
+  func testAClockOfASynchronousTestSharesTheScheduler() {
     XCTAssertIdentical(clock.scheduler, TestClock().scheduler)
   }
 
@@ -69,7 +70,7 @@ final class TestClockXCTests: XCTestCase {
       await MainActor.run { expectation.fulfill() }
     }
     Task { await clock.advance(by: .seconds(3600)) }
-    wait(for: [expectation], timeout: 10)
+    wait(for: [expectation], timeout: 60)
   }
 
   func testManyInARow() async {
@@ -141,7 +142,7 @@ final class OnlyClockInSetUpXCTests: XCTestCase {
 }
 
 /// A clock in a property of one test case does not affect the tests of other classes.
-final class BystanderXCTests: XCTestCase {
+final class WithoutClocksXCTests: XCTestCase {
   /// A loop that would never end on a scheduler.
   func testCancelsAnEndlessLoop() async {
     let started = expectation(description: "started")
@@ -162,7 +163,7 @@ final class BystanderXCTests: XCTestCase {
 }
 
 /// A test case with a clock in a property.
-final class AlongsideXCTests: XCTestCase {
+final class ClockInPropertyXCTests: XCTestCase {
   let clock = TestClock()
 
   func testAdvances() async {
@@ -172,12 +173,12 @@ final class AlongsideXCTests: XCTestCase {
 }
 
 /// A clock in a property of one class does not affect another class, in a process that runs only these two.
-final class TwoClassesXCTests: XCTestCase {
+final class ClockInOtherClassXCTests: XCTestCase {
   func testAClassWithoutClocksIsNotAffected() async throws {
     let tests = ["testCancelsAnEndlessLoop", "testBlocksAThreadUntilAnotherTaskHasRun"]
     for test in tests {
       let child = try await ChildProcess.runXCTest(
-        "AlongsideXCTests/testAdvances,ClocksTests.BystanderXCTests/\(test)",
+        "ClockInPropertyXCTests/testAdvances,ClocksTests.WithoutClocksXCTests/\(test)",
         environment: ["CLOCKS_BLOCKED_AFTER": "10"])
       XCTAssertEqual(child.exitCode, 0, "\(child)")
       let passed = child.standardOutput.lines(containing: " passed (").map {
@@ -185,13 +186,13 @@ final class TwoClassesXCTests: XCTestCase {
       }
       // In this order, so that the clock has been used when the other class begins.
       XCTAssertEqual(
-        passed, ["AlongsideXCTests.testAdvances", "BystanderXCTests.\(test)"], "\(child)")
+        passed, ["ClockInPropertyXCTests.testAdvances", "WithoutClocksXCTests.\(test)"], "\(child)")
     }
   }
 }
 
 /// Runs between a test case with a clock in a property and other test cases.
-final class BystandersXCTests: XCTestCase {
+final class LateFirstUseXCTests: XCTestCase {
   let clock = TestClock()
 
   /// The clock was made before the test, and the task before the clock was used.

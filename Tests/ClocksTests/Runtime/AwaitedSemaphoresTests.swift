@@ -66,20 +66,20 @@
           done.signal()
         }
       }
-      await Self.onAThread { for _ in blocks { waiting.wait() } }
+      await Self.runOnAThread { for _ in blocks { waiting.wait() } }
       #expect(owner.open == [])
       for _ in blocks {
         AwaitedSemaphores.willSignal(address)
         #expect(!owner.open.isEmpty)
         semaphore.signal()
       }
-      await Self.onAThread { for _ in blocks { done.wait() } }
+      await Self.runOnAThread { for _ in blocks { done.wait() } }
       #expect(owner.open == [])
     }
 
-    private static func onAThread(_ body: @escaping @Sendable () -> Void) async {
+    private static func runOnAThread(_ body: @escaping @Sendable () -> Void) async {
       await withCheckedContinuation { continuation in
-        Thread.detachNewThread {
+        onAThread {
           body()
           continuation.resume()
         }

@@ -4,64 +4,6 @@
 
   @testable import Clocks
 
-  /// Counts the blocks and the jobs that keep its time from jumping.
-  final class CountingOwner: TaskOwner, PausableOwner, @unchecked Sendable {
-    private let blocks = Mutex((newest: UInt64(0), open: Set<UInt64>()))
-    private let jobs = Atomic(0)
-    private let stops = Mutex([BlockQueue: Int]())
-    var open: Set<UInt64> { blocks.withLock { $0.open } }
-    var runningJobs: Int { jobs.load(ordering: .relaxed) }
-    /// For each queue, the number of things that keep its blocks from beginning; `nil` for a queue that never had any.
-    func stops(of queue: BlockQueue) -> Int? { stops.withLock { $0[queue] } }
-
-    override func workBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 {
-      blocks.withLock {
-        $0.newest += 1
-        $0.open.insert($0.newest)
-        return $0.newest
-      }
-    }
-
-    override func workEnded(_ number: UInt64) {
-      let wasOpen = blocks.withLock { $0.open.remove(number) != nil }
-      #expect(wasOpen, "block \(number) has ended twice")
-    }
-
-    var virtualNow: Duration { .zero }
-    /// The sleeps that are pending, besides the timed callbacks.
-    let sleeps = Atomic(0)
-    private let callbacks = Atomic(0)
-    var pendingCount: Int {
-      sleeps.load(ordering: .relaxed) + callbacks.load(ordering: .relaxed)
-    }
-    override func enqueue(_ callback: TimedCallback, after delay: Duration) -> Bool {
-      callbacks.add(1, ordering: .relaxed)
-      return true
-    }
-    override func remove(_ callback: TimedCallback) { callbacks.subtract(1, ordering: .relaxed) }
-    var pausedWaits: PausedWaits { .all }
-    func isOnMain(_ number: Int) -> Bool { false }
-    func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?) {
-      jobs.subtract(1, ordering: .relaxed)
-    }
-    func resume(_ job: PausedJob) { jobBegins() }
-    func jobBegins() { jobs.add(1, ordering: .relaxed) }
-    /// How often something has begun to keep time from jumping.
-    let holds = Atomic(0)
-    func beginHold(isUnlimited: Bool) { holds.add(1, ordering: .relaxed) }
-    func endHold(isUnlimited: Bool) {}
-    override func externallyStartedJobEnded(on executor: ExecutorKind?) -> ReadyJob? {
-      jobs.subtract(1, ordering: .relaxed)
-      return nil
-    }
-    /// Is called when something begins to keep a queue's blocks from beginning, or no longer does.
-    var stopChanges: () -> Void = {}
-    override func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
-      stopChanges()
-      stops.withLock { $0[queue, default: 0] += change }
-    }
-  }
-
   @Suite struct ThreadWaitsTests {
     private let owner = CountingOwner(isVirtual: true)
 
@@ -126,21 +68,25 @@
 
     /// A thread of each test runs a run loop. The one that began last keeps time from jumping only if nothing but the
     /// timeouts of its own test is pending.
-    @Test(arguments: [true, false]) func timeoutsOfAnotherTestDoNotCount(isAnother: Bool) {
-      let later = isAnother ? CountingOwner(isVirtual: true) : owner
-      // Otherwise a run loop has nothing to wait for.
-      OutsideWork.continues()
-      defer { OutsideWork.ends() }
-      for owner in [owner, later] { owner.jobBegins() }
-      let outer = ThreadWaits(owner, .thread)
-      _ = outer.runInnerLoop(60) { _ in
-        #expect(owner.holds.load(ordering: .relaxed) == 1)
-        if isAnother { later.sleeps.add(1, ordering: .relaxed) }
-        _ = ThreadWaits(later, .thread).runInnerLoop(60) { _ in MainRunLoop.stopped }
-        return MainRunLoop.stopped
+    ///
+    /// In a process of its own, because outside work counts for all tests of a process.
+    @Test(arguments: [true, false]) func timeoutsOfAnotherTestDoNotCount(isAnother: Bool) async {
+      await #expect(processExitsWith: .success) { [isAnother] in
+        let owner = CountingOwner(isVirtual: true)
+        let later = isAnother ? CountingOwner(isVirtual: true) : owner
+        // Otherwise a run loop has nothing to wait for.
+        OutsideWork.continues()
+        for owner in [owner, later] { owner.jobBegins() }
+        let outer = ThreadWaits(owner, .thread)
+        _ = outer.runInnerLoop(60) { _ in
+          #expect(owner.holds.load(ordering: .relaxed) == 1)
+          if isAnother { later.sleeps.add(1, ordering: .relaxed) }
+          _ = ThreadWaits(later, .thread).runInnerLoop(60) { _ in MainRunLoop.stopped }
+          return MainRunLoop.stopped
+        }
+        #expect(later.holds.load(ordering: .relaxed) == (isAnother ? 0 : 2))
+        for owner in [owner, later] { #expect(ThreadWaits.timeouts(of: owner) == 0) }
       }
-      #expect(later.holds.load(ordering: .relaxed) == (isAnother ? 0 : 2))
-      for owner in [owner, later] { #expect(ThreadWaits.timeouts(of: owner) == 0) }
     }
 
     /// A timer is due while no thread of its test is in a run loop.

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Numbers and durations as text, and text files.
-@Suite struct SupportTests {
+@Suite struct TextTests {
   @Test(arguments: [
     (0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567"), (-12_345, "-12,345"),
   ])
@@ -55,28 +55,28 @@ import Testing
     #expect(name.fileName.utf8.count <= 200)
   }
 
-  @Test func aFileIsWrittenCompletelyOrNotAtAll() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "Clocks-\(UUID())").path
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try TextFile.makeFolder(folder + "/a/b")
-    try TextFile.makeFolder(folder + "/a/b")
-    try TextFile.write("one", to: folder + "/a/b/c")
-    try TextFile.write("two", to: folder + "/a/b/c")
-    #expect(try String(contentsOfFile: folder + "/a/b/c", encoding: .utf8) == "two")
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/a/b") == ["c"])
-    let missing = #expect(throws: TextFile.WriteError.self) {
-      try TextFile.write("x", to: folder + "/no/c")
-    }
-    #expect(missing?.description == "cannot write \(folder)/no/c: No such file or directory")
-    let inTheWay = #expect(throws: TextFile.WriteError.self) {
-      try TextFile.makeFolder(folder + "/a/b/c/d")
-    }
-    #expect(inTheWay?.description == "cannot write \(folder)/a/b/c/d: Not a directory")
-    #if os(Linux)
-      let full = #expect(throws: TextFile.WriteError.self) {
-        try TextFile.write("x", to: "/dev/full")
+  @Test func aFileIsReplacedAndAnErrorNamesIt() async throws {
+    try await withTemporaryPath { folder in
+      try TextFile.makeFolder(folder + "/a/b")
+      try TextFile.makeFolder(folder + "/a/b")
+      try TextFile.write("one", to: folder + "/a/b/c")
+      try TextFile.write("two", to: folder + "/a/b/c")
+      #expect(try String(contentsOfFile: folder + "/a/b/c", encoding: .utf8) == "two")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/a/b") == ["c"])
+      let missing = #expect(throws: TextFile.WriteError.self) {
+        try TextFile.write("x", to: folder + "/no/c")
       }
-      #expect(full?.description == "cannot write /dev/full: No space left on device")
-    #endif
+      #expect(missing?.description == "cannot write \(folder)/no/c: No such file or directory")
+      let inTheWay = #expect(throws: TextFile.WriteError.self) {
+        try TextFile.makeFolder(folder + "/a/b/c/d")
+      }
+      #expect(inTheWay?.description == "cannot write \(folder)/a/b/c/d: Not a directory")
+      #if os(Linux)
+        let full = #expect(throws: TextFile.WriteError.self) {
+          try TextFile.write("x", to: "/dev/full")
+        }
+        #expect(full?.description == "cannot write /dev/full: No space left on device")
+      #endif
+    }
   }
 }

@@ -6,9 +6,8 @@ import Testing
 
 @testable import Clocks
 
-/// The three ways in which other code builds on the scheduler: it chooses the order, records events, and reports
-/// external work.
-@Suite struct SeamTests {
+/// Code that builds on the scheduler: it chooses the order, records events, and reports external work.
+@Suite struct SchedulerClientTests {
   // MARK: - What comes first
 
   /// Chooses as it is told, and notes what there was to choose from.
@@ -209,13 +208,13 @@ import Testing
     #expect(moves == [.init(.timeMoved, time: .seconds(3))])
   }
 
-  // MARK: - Work that is away
+  // MARK: - External work
 
   /// A task that has ended before the test, and stands for one that runs elsewhere.
   private static func externalTask() async -> RetainedTask {
     let task = Task.detached {}
     await task.value
-    return UnownedTask(job: unsafeBitCast(task, to: UnownedJob.self)).handle
+    return .retaining(task)
   }
 
   @Test func theRecorderGetsTheTasksThatBecameExternalAndReturned() async {
