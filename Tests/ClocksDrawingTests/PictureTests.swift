@@ -67,8 +67,10 @@ import Testing
     // Everything lies within the page.
     let width = try #require(parsed.number("width"))
     let height = try #require(parsed.number("height"))
-    for rect in parsed.all("rect") {
-      let (x, y) = (rect.number("x") ?? 0, rect.number("y") ?? 0)
+    let rects = parsed.all("rect")
+    #expect(!rects.isEmpty)
+    for rect in rects {
+      let (x, y) = (try #require(rect.number("x")), try #require(rect.number("y")))
       #expect(x >= 0 && x + (rect.number("width") ?? 0) <= width)
       #expect(y >= 0 && y + (rect.number("height") ?? 0) <= height)
     }

@@ -29,6 +29,9 @@ package final class EverywhereRecord: Sendable {
   /// A number that follows from the name and the arguments.
   var hash: UInt64 { Mixer.hash(name + "\n" + arguments) }
 
+  /// The virtual time that has passed in all scopes of the test case.
+  var virtualTime: Duration { lock.withLock { state.virtualTime } }
+
   /// Adds the virtual time that has passed in a scope.
   func note(_ time: VirtualTime) {
     let passed = time.now.offset

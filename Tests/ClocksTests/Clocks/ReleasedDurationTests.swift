@@ -38,7 +38,7 @@ private struct Kept: DurationProtocol, Hashable {
         _ = clock.now
         isRead.signal()
       }
-      if isRead.wait(timeout: .now() + 5) == .success { reads.add() }
+      if isRead.wait(timeout: .now() + 60) == .success { reads.add() }
     }
     clock.minimumResolution = Kept(count: 1, object: .init(isReleased))
     #expect(reads.value == 0)

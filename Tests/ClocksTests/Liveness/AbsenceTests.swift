@@ -18,16 +18,10 @@ private actor Waiting {
 
 /// The watchdog names external work that does not come back.
 @Suite struct AbsenceTests {
-  @Test func aTaskOnAnExecutorThatRunsNothing() async throws {
-    let clock = TestClock()
-    let waiting = Waiting()
-    let ids = Log<UInt64>()
-    Task {
-      ids.add(UnownedTask.currentID ?? 0)
-      await waiting.wait()
-    }
-    let settled = Task { await clock.settle() }
-    // A thread asks, as the watchdog does. Until it abandons the task, this test cannot continue.
+  /// Starts a thread that asks for an absence, as the watchdog does, and abandons the external work.
+  ///
+  /// The scheduler does not wait for the thread.
+  private func absences(of clock: TestClock<Duration>) -> Log<Absence> {
     let absences = Log<Absence>()
     onAThread {
       while absences.all.isEmpty {
@@ -38,6 +32,19 @@ private actor Waiting {
         usleep(1000)
       }
     }
+    return absences
+  }
+
+  @Test func aTaskOnAnExecutorThatRunsNothing() async throws {
+    let clock = TestClock()
+    let waiting = Waiting()
+    let ids = Log<UInt64>()
+    Task {
+      ids.add(UnownedTask.currentID ?? 0)
+      await waiting.wait()
+    }
+    let settled = Task { await clock.settle() }
+    let absences = absences(of: clock)
     await settled.value
     let id = try #require(ids.all.first)
     #expect(absences.all.map(\.tasks) == [[id]])
@@ -55,17 +62,7 @@ private actor Waiting {
     let runs = Log<Int>()
     queue.async { runs.add(1) }
     let settled = Task { await clock.settle() }
-    let absences = Log<Absence>()
-    // The scheduler does not wait for a thread.
-    Thread.detachNewThread {
-      while absences.all.isEmpty {
-        if let absence = clock.scheduler.newAbsence(after: .milliseconds(20)) {
-          absences.add(absence)
-          clock.scheduler.continueAfterAbsence()
-        }
-        usleep(1000)
-      }
-    }
+    let absences = absences(of: clock)
     await settled.value
     #expect(absences.all.map(\.tasks) == [[]])
     #expect(absences.all.map(\.queues) == [["held"]])
@@ -90,10 +87,7 @@ private actor Waiting {
     let queue = DispatchQueue(label: "held")
     let held = HeldQueue(queue)
     queue.async {}
-    for _ in 0..<5 {
-      #expect(clock.scheduler.newAbsence(after: .milliseconds(1))?.queues == nil)
-      usleep(2000)
-    }
+    for _ in 0..<5 { #expect(clock.scheduler.newAbsence(after: .zero)?.queues == nil) }
     held.release()
     await clock.settle()
   }

@@ -22,13 +22,19 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10))) func theLatestAlarmCounts() async {
-    let due = RealTime(in: .seconds(1))
-    let rung = await rings(1) { clock, _ in
-      clock.set(1, in: .milliseconds(500))
-      clock.set(2, in: .seconds(1))
+    var (rung, isLate) = ([Int](), true)
+    // The thread may lose its processor between the two calls.
+    while isLate {
+      let due = RealTime(in: .seconds(1))
+      rung = await rings(1) { clock, _ in
+        let first = RealTime(in: .milliseconds(500))
+        clock.set(1, in: .milliseconds(500))
+        clock.set(2, in: .seconds(1))
+        isLate = first.hasPassed
+      }
+      #expect(isLate || due.hasPassed)
     }
     #expect(rung == [2])
-    #expect(due.hasPassed)
   }
 
   @Test(.timeLimit(.minutes(10))) func anAlarmThatIsSetTooLateDoesNotReplaceANewerOne() async {

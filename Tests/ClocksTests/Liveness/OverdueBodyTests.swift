@@ -38,7 +38,7 @@ import Testing
   }
 
   /// The scope of a test of XCTest is explored, and cannot be left: the test's method holds the main thread.
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func anExploredBodyThatCannotBeLeftEndsAfterItsReport() async throws {
     let reports = Log<String>()
     var options = ScopeOptions()

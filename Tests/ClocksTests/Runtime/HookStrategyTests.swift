@@ -170,17 +170,16 @@ import Testing
     let selfTest = SchedulerCapability.selfTest
     let isAnyMissing = selfTest.missing != selfTest.hiddenFiles
     #expect(texts.allSatisfy { $0.contains("Note: ") == isAnyMissing })
-    if SchedulerCapability.selfTest.strategy == "hook" {
-      #expect(
-        texts.allSatisfy {
-          $0.hasSuffix(
-            """
+    let hidden = [
+      "hook": "the main actor, Task.yield, un-injected sleeps, work on dispatch queues",
+      "none": "tasks, the main actor, Task.yield, un-injected sleeps, work on dispatch queues",
+    ]
+    guard let unseen = hidden[selfTest.strategy] else { return }
+    let note = """
 
-            Note: this process has the capability enqueueHook (hook strategy hook), so a test clock \
-            cannot see: the main actor, Task.yield, un-injected sleeps, work on dispatch queues. A \
-            test that uses what is not seen may fail for that reason alone.
-            """)
-        }, "\(texts)")
-    }
+      Note: this process has the capability \(selfTest.capability) (hook strategy \(selfTest.strategy)), so a \
+      test clock cannot see: \(unseen). A test that uses what is not seen may fail for that reason alone.
+      """
+    #expect(texts.allSatisfy { $0.hasSuffix(note) }, "\(texts)")
   }
 }

@@ -147,7 +147,12 @@ import Testing
     job.pause.resume {}
     let hasBegun = await withCheckedContinuation { continuation in
       let isParallel = job.pause.becomeParallel {
-        Thread.detachNewThread { continuation.resume(returning: job.pause.hasBegun) }
+        let begun = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          begun.signal()
+          continuation.resume(returning: job.pause.hasBegun)
+        }
+        begun.wait()
         Thread.sleep(forTimeInterval: 0.01)
       }
       #expect(isParallel)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Clocks
 
-/// A test is not idle while a scope within it can continue by itself, and time in the scope does not jump while a job of
+/// A test is not idle while a scope within it can continue by itself. Time in that scope does not jump while a job of
 /// the test can run.
 @Suite struct NestedScopesTests {
   @Test(arguments: 0..<20) func anOuterAdvanceWaitsForAnInnerScope(_: Int) async throws {
@@ -140,12 +140,17 @@ import Testing
     await clock.settle()
     let isOver = Atomic(false)
     async let inner = withVirtualTime { time in
-      for _ in 0..<20 { try await Task.sleep(for: .seconds(1)) }
+      var ignored: [Bool] = []
+      for _ in 0..<20 {
+        try await Task.sleep(for: .seconds(1))
+        ignored.append(time.scheduler.change { $0.scope?.pace.ignoresTestAround == true })
+      }
       isOver.store(true, ordering: .relaxed)
-      return time.now.offset
+      #expect(time.now.offset == .seconds(20))
+      return ignored
     }
     while !isOver.load(ordering: .relaxed) { await Task.yield() }
-    #expect(try await inner == .seconds(20))
+    #expect(try await inner == Array(repeating: true, count: 20))
   }
 
   /// Many scopes wait for the test around them at the same time.
