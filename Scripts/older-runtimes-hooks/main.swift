@@ -1,5 +1,5 @@
 // The hooks alone, built from the package's files for a runtime that the package does not support:
-// `Scripts/older-runtimes door 6.0`. Prints the self-test, and shows that tasks still run.
+// `Scripts/older-runtimes hooks 6.0`. Prints the self-test, and shows that tasks still run.
 
 import Dispatch
 import Glibc
