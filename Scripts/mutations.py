@@ -378,7 +378,7 @@ guarantee(
 )
 guarantee(
     "Shared timers fire in the order of their deadlines, never early, and not when removed",
-    "TimerOrderTests|SharedTimers|TimerHeap",
+    "SharedTimers|TimerHeap",
     ("TimerHeap.push", "if entries[parent].latest <= entry.latest { break }", "break"),
     ("SharedTimers.add", "deadline + slack < state.latest ?", "state.latest == .max ?"),
     ("SharedTimers.end", "max(now(), sleep.deadline)", "now()"),
@@ -419,7 +419,7 @@ guarantee(
 
 guarantee(
     "Each test of a suite that does not ask for it runs in a scope of its own, with its waits",
-    "PlainSuiteTests|ProgressTrackerTests",
+    "EverywhereSampleTests|ProgressTrackerTests",
     ("ThreadWaits.leavesOut", " - .milliseconds(250)", ""),
     ("ThreadWaits.paused", "holdsMain && (work != .method || !inRunLoop)", "isMain && work != .method"),
     ("Idleness.isMainTaken", "withdrawRequest() }", "}"),
@@ -435,20 +435,20 @@ guarantee(
 )
 guarantee(
     "Time stands still while a thread that the test has started or a block runs, and moves while it sleeps",
-    "PlainSuiteTests|ProgressTrackerTests",
+    "EverywhereSampleTests|ProgressTrackerTests",
     ("DispatchedBlocks.countAgain", "return block.thread != nil || !isStopped(number, block, summaries)", "return true"),
     ("ThreadWaits.ofBlock", "(waits.block, waits.queue, waits.stop) = (number, queue, queue.stop(by: isBarrier))", "(waits.queue, waits.stop) = (queue, queue.stop(by: isBarrier))"),
 )
 guarantee(
     "Timers and waits of run loops are those of one test, and end with the run loop",
-    "ThreadWaitsTests|PlainSuiteTests",
+    "ThreadWaitsTests|EverywhereSampleTests",
     ("ThreadWaits.timeouts", "$1.owner === owner ?", "true ?"),
     ("RunLoopTimers.takeOverdue", "firings[ObjectIdentifier(owner)]?.isOverdue == true", "firings.values.contains { $0.isOverdue }"),
     ("RunLoopTimers.close", "forget($0)", ""),
 )
 guarantee(
     "A test goes on whose threads wait for each other, and is exact again when they do",
-    "PlainSuiteTests|JobPauseTests|ThreadWaitsTests|BlockQueueTests",
+    "EverywhereSampleTests|JobPauseTests|ThreadWaitsTests|BlockQueueTests",
     ("ThreadWaits.becomeParallel", "block = owner.workBegan(on: .parallelJob)", "block = 0"),
     ("LimitedWait.wait", "guard owner.enqueue(callback, after: delay)", "guard owner.enqueue(callback, after: delay * 2)"),
     ("DispatchedBlocks.firstThatMayBegin", "block.queue.isConcurrent && !block.isBarrier", "false"),
@@ -479,6 +479,6 @@ guarantee(
 )
 guarantee(
     "A thread that waits for a semaphore keeps no time from jumping, and from its signal on it does",
-    "AwaitedSemaphoresTests|PlainSuiteTests",
+    "AwaitedSemaphoresTests|EverywhereSampleTests",
     ("AwaitedSemaphores.wait", "thread.owner.workEnded(thread.block)", ""),
 )

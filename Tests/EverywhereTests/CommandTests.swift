@@ -4,13 +4,14 @@ import Testing
 
 /// The command, which finds the library beside itself.
 @Suite struct EverywhereCommandTests {
-  private static let folder = URL(fileURLWithPath: ChildProcess.testBundle)
-    .deletingLastPathComponent()
-  static let command = folder.appendingPathComponent("clocks-everywhere").path
-  static let isBuilt =
-    FileManager.default.fileExists(atPath: command)
-    && FileManager.default.fileExists(
-      atPath: folder.appendingPathComponent("libClocksEverywhere.so").path)
+  /// The library has another name on other systems, where the command is not tested.
+  static let isTested: Bool = {
+    #if os(Linux)
+      true
+    #else
+      false
+    #endif
+  }()
 
   struct Report: Decodable {
     struct Test: Decodable {
@@ -33,15 +34,11 @@ import Testing
     var virtualSeconds: Double
   }
 
-  @Test(.enabled(if: isBuilt)) func theReportNamesWhatDependsOnTheOrder() async throws {
+  @Test(.enabled(if: isTested)) func theReportNamesWhatDependsOnTheOrder() async throws {
     try await withTemporaryPath { report in
-      let child = try await ChildProcess.run(
-        Self.command,
-        arguments: [
-          "--orders", "8", "--report", report, ChildProcess.testBundle, "--testing-library",
-          "swift-testing", "--filter", "dependsOnTheOrder|EverywhereSamples/sleeps\\(",
-        ], environment: ["EVERYWHERE_SAMPLES": "1"])
-      #expect(child.exitCode == 1, "\(child.standardOutput)\(child.standardError)")
+      let filter = "dependsOnTheOrder|EverywhereSamples/sleeps\\("
+      let child = try await run(
+        ["--orders", "8", "--report", report], filter: filter, exits: 1)
       let data = try Data(contentsOf: URL(fileURLWithPath: report))
       let tests = try JSONDecoder().decode(Report.self, from: data).tests
       #expect(tests.map(\.result) == ["order-dependent", "passed"])
@@ -53,13 +50,7 @@ import Testing
       #expect(tests.last.map { Int($0.virtualSeconds.rounded()) } == 6 * 3600)
 
       // Only that test runs. One order fails, so it is compared with another one.
-      let replay = try await ChildProcess.run(
-        Self.command,
-        arguments: [
-          "--replay", token, "--report", report, ChildProcess.testBundle, "--testing-library",
-          "swift-testing", "--filter", "dependsOnTheOrder|EverywhereSamples/sleeps\\(",
-        ], environment: ["EVERYWHERE_SAMPLES": "1"])
-      #expect(replay.exitCode == 1, "\(replay.standardOutput)\(replay.standardError)")
+      _ = try await run(["--replay", token, "--report", report], filter: filter, exits: 1)
       let again = try JSONDecoder().decode(
         Report.self, from: Data(contentsOf: URL(fileURLWithPath: report)))
       #expect(again.tests.map(\.result) == ["order-dependent"])
@@ -67,36 +58,30 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: isBuilt)) func sleepsThatEndTogetherDoSoInAnyOrder() async throws {
-    let child = try await run(["--orders", "8"], filter: "EverywhereSamples/sleepsEndTogether")
-    #expect(child.exitCode == 1)
+  @Test(.enabled(if: isTested)) func sleepsThatEndTogetherDoSoInAnyOrder() async throws {
+    let child = try await run(
+      ["--orders", "8"], filter: "EverywhereSamples/sleepsEndTogether", exits: 1)
     #expect(child.standardOutput.contains("Order-dependent"), "\(child.standardOutput)")
   }
 
-  @Test(.enabled(if: isBuilt)) func exitCodesAreThoseOfTheSuite() async throws {
-    for (filter, code) in [("onTheMainActor", 0), ("EverywhereSamples/fails", 1)] {
-      let child = try await ChildProcess.run(
-        Self.command,
-        arguments: [
-          ChildProcess.testBundle, "--testing-library", "swift-testing", "--filter", filter,
-        ],
-        environment: ["EVERYWHERE_SAMPLES": "1"])
-      #expect(child.exitCode == Int32(code), "\(child.standardOutput)")
-    }
-  }
-
+  /// Runs the command with the samples that match, and checks its exit code: 69 if none does, and 1 if one failed.
   func run(
-    _ options: [String], filter: String, _ environment: [String: String] = [:]
+    _ options: [String], filter: String, _ environment: [String: String] = [:],
+    exits code: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation
   ) async throws -> ChildProcess {
-    try await ChildProcess.run(
-      Self.command,
+    let child = try await ChildProcess.run(
+      ChildProcess.command,
       arguments: options + [
         ChildProcess.testBundle, "--testing-library", "swift-testing", "--filter", filter,
       ], environment: environment.merging(["EVERYWHERE_SAMPLES": "1"]) { $1 })
+    #expect(
+      child.exitCode == code, "\(child.standardOutput)\(child.standardError)",
+      sourceLocation: sourceLocation)
+    return child
   }
 
   /// The shell leaves records under its process id, which the command then has.
-  @Test(.enabled(if: isBuilt)) func recordsOfAnEndedCommandAreNotRead() async throws {
+  @Test(.enabled(if: isTested)) func recordsOfAnEndedCommandAreNotRead() async throws {
     try await withTemporaryPath { folder in
       let script = """
         stale="$TMPDIR/clocks-everywhere-$$/1"
@@ -108,7 +93,7 @@ import Testing
       let child = try await ChildProcess.run(
         "/bin/sh",
         arguments: [
-          "-c", script, "sh", Self.command, "--orders", "2", ChildProcess.testBundle,
+          "-c", script, "sh", ChildProcess.command, "--orders", "2", ChildProcess.testBundle,
           "--testing-library", "swift-testing", "--filter", "EverywhereSamples/onTheMainActor",
         ], environment: ["EVERYWHERE_SAMPLES": "1", "TMPDIR": folder])
       #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
@@ -119,7 +104,7 @@ import Testing
   }
 
   @Test(
-    .enabled(if: isBuilt),
+    .enabled(if: isTested),
     arguments: [
       (["--ordres", "1", "x"], "--ordres is not an option; see --help"),
       (["--orders"], "--orders needs a value"),
@@ -146,26 +131,25 @@ import Testing
       (["--report", "/tmp", "x"], "--report needs the name of a file, and /tmp is a folder"),
     ] as [([String], String)])
   func wrongOptionsAreErrors(_ arguments: [String], _ text: String) async throws {
-    let child = try await ChildProcess.run(Self.command, arguments: arguments)
+    let child = try await ChildProcess.run(ChildProcess.command, arguments: arguments)
     #expect(child.exitCode == 64)
     #expect(child.standardError == "clocks-everywhere: \(text)\n")
   }
 
-  @Test(.enabled(if: isBuilt)) func aCommandThatIsNotThereIsAnError() async throws {
-    let child = try await ChildProcess.run(Self.command, arguments: ["./no-such-bundle"])
+  @Test(.enabled(if: isTested)) func aCommandThatIsNotThereIsAnError() async throws {
+    let child = try await ChildProcess.run(ChildProcess.command, arguments: ["./no-such-bundle"])
     #expect(child.exitCode == 127)
     #expect(
       child.standardError
         == "clocks-everywhere: cannot run ./no-such-bundle: No such file or directory\n")
-    let help = try await ChildProcess.run(Self.command, arguments: ["--help"])
+    let help = try await ChildProcess.run(ChildProcess.command, arguments: ["--help"])
     #expect(help.exitCode == 0)
     #expect(help.standardOutput.hasPrefix("usage: clocks-everywhere [options] COMMAND...\n"))
     #expect(help.standardOutput.contains("\nA TEST is a name from a report or a part of it: "))
   }
 
-  @Test(.enabled(if: isBuilt)) func theReportNamesWhereTestsSleep() async throws {
+  @Test(.enabled(if: isTested)) func theReportNamesWhereTestsSleep() async throws {
     let child = try await run([], filter: "EverywhereSamples/sleeps\\(")
-    #expect(child.exitCode == 0, "\(child.standardError)")
     let line = try #require(
       child.standardOutput.lines(containing: "EverywhereSamples.sleeps(_:) at ").first)
     #expect(line.hasPrefix("  6 h 0 min  EverywhereSamples.sleeps(_:) at Samples.swift:"))
@@ -173,8 +157,8 @@ import Testing
     #expect(!child.standardError.contains("clocks-everywhere:"))
   }
 
-  @Test(.enabled(if: isBuilt)) func aFilterThatMatchesNothingIsReported() async throws {
-    let child = try await run([], filter: "there is no such test")
+  @Test(.enabled(if: isTested)) func aFilterThatMatchesNothingIsReported() async throws {
+    let child = try await run([], filter: "there is no such test", exits: 69)
     #expect(
       child.standardError.contains("clocks-everywhere: no test has run in virtual time."),
       "\(child.standardError)")
@@ -188,27 +172,24 @@ import Testing
   }
 
   /// What has failed before the process ends is in the report, and the exit code stays that of the suite.
-  @Test(.enabled(if: isBuilt)) func aTestThatEndsItsProcessHasFailed() async throws {
+  @Test(.enabled(if: isTested)) func aTestThatEndsItsProcessHasFailed() async throws {
     let child = try await run(
       [], filter: "EverywhereSamples/exits", ["EVERYWHERE_MISBEHAVES": "exit"])
-    #expect(child.exitCode == 0)
     #expect(child.standardOutput.contains("Failed in real time, too:"))
     #expect(child.standardOutput.contains("this comes before the end"), "\(child.standardOutput)")
     #expect(!child.standardOutput.contains("In real time:"))
   }
 
-  @Test(.enabled(if: isBuilt)) func aTestInAChildProcessIsNotATestOfTheSuite() async throws {
+  @Test(.enabled(if: isTested)) func aTestInAChildProcessIsNotATestOfTheSuite() async throws {
     let child = try await run(
       [], filter: "startsATestProcess", ["EVERYWHERE_MISBEHAVES": "child"])
-    #expect(child.exitCode == 0, "\(child.standardOutput)")
     #expect(
       child.standardOutput.contains("clocks-everywhere: 1 test: 1 passed"),
       "\(child.standardOutput)")
   }
 
-  @Test(.enabled(if: isBuilt)) func theReportSaysWhyATestIsSlow() async throws {
+  @Test(.enabled(if: isTested)) func theReportSaysWhyATestIsSlow() async throws {
     let child = try await run([], filter: "anotherTaskEndsTheLoop")
-    #expect(child.exitCode == 0, "\(child.standardOutput)")
     let lines = child.standardOutput.split(separator: "\n").map(String.init)
     let title = try #require(lines.firstIndex(of: "Took more than a second of real time:"))
     #expect(lines[title + 1].hasSuffix("/anotherTaskEndsTheLoop()"))
@@ -218,11 +199,10 @@ import Testing
   }
 
   /// Of two tests that run when their process crashes, only one depends on the order.
-  @Test(.enabled(if: isBuilt)) func aTestDoesNotFailBecauseAnotherOneCrashes() async throws {
+  @Test(.enabled(if: isTested)) func aTestDoesNotFailBecauseAnotherOneCrashes() async throws {
     let child = try await run(
       ["--orders", "6"], filter: "endsItsProcess|runsMeanwhile",
-      ["EVERYWHERE_MISBEHAVES": "crash"])
-    #expect(child.exitCode == 1, "\(child.standardError)")
+      ["EVERYWHERE_MISBEHAVES": "crash"], exits: 1)
     let lines = child.standardOutput.split(separator: "\n").map(String.init)
     let replays = lines.filter { $0.contains("Replay: ") }
     #expect(replays.count == 1 && replays[0].contains("endsItsProcessInSomeOrders()@"), "\(lines)")
@@ -233,13 +213,12 @@ import Testing
   }
 
   /// A name with spaces and quotation marks is one word of the command that replays it.
-  @Test(.enabled(if: isBuilt)) func namesAreQuoted() async throws {
-    let child = try await run(["--orders", "8"], filter: "prüft")
-    #expect(child.exitCode == 1, "\(child.standardOutput)")
+  @Test(.enabled(if: isTested)) func namesAreQuoted() async throws {
+    let child = try await run(["--orders", "8"], filter: "prüft", exits: 1)
     let line = try #require(child.standardOutput.lines(containing: "Replay: ").first)
     let command = try #require(line.split(separator: "clocks-everywhere ").last)
     let replay = try await ChildProcess.run(
-      "/bin/sh", arguments: ["-c", "'\(Self.command)' \(command)"],
+      "/bin/sh", arguments: ["-c", "'\(ChildProcess.command)' \(command)"],
       environment: ["EVERYWHERE_SAMPLES": "1"])
     #expect(replay.exitCode == 1, "\(command)\n\(replay.standardError)")
     #expect(!replay.standardError.contains("clocks-everywhere:"))
@@ -248,13 +227,13 @@ import Testing
 
   /// The process of a test that never ends, however the command ends.
   @Test(
-    .enabled(if: isBuilt),
+    .enabled(if: isTested),
     arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL].filter { !isIgnored($0) })
   func testProcessesEndWithTheCommand(_ number: CInt) async throws {
     try await withTemporaryPath { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let process = Process()
-      process.executableURL = URL(fileURLWithPath: Self.command)
+      process.executableURL = URL(fileURLWithPath: ChildProcess.command)
       process.arguments = [
         ChildProcess.testBundle, "--testing-library", "swift-testing", "--filter",
         "EverywhereSamples/hangs",
@@ -265,15 +244,16 @@ import Testing
       process.standardOutput = FileHandle.nullDevice
       process.standardError = FileHandle.nullDevice
       try process.run()
+      defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
       var child: pid_t?
-      while child == nil {
+      while child == nil, process.isRunning {
         try await Task.sleep(for: .milliseconds(20))
         let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String }
         child = files?.first { $0.hasSuffix(".jsonl") }.flatMap {
           pid_t(URL(fileURLWithPath: $0).deletingPathExtension().lastPathComponent)
         }
       }
-      let test = try #require(child)
+      let test = try #require(child, "the command has ended")
       #expect(Self.isRunning(test))
       kill(process.processIdentifier, number)
       process.waitUntilExit()

@@ -8,10 +8,9 @@ extension EverywhereCommandTests {
 
   // MARK: - A token
 
-  @Test(.enabled(if: isBuilt)) func aTokenRunsOneTest() async throws {
+  @Test(.enabled(if: isTested)) func aTokenRunsOneTest() async throws {
     let child = try await run(
       ["--replay", "\(Self.suite)/onTheMainActor()@7"], filter: "EverywhereSamples")
-    #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
     #expect(child.standardOutput.contains("\nclocks-everywhere: 1 test: 1 passed; "))
     #expect(
       child.standardOutput.contains("\nReplayed \(Self.suite)/onTheMainActor()@7: it passed.\n"))
@@ -20,36 +19,34 @@ extension EverywhereCommandTests {
     let xcTest = try await runXCTest(
       ["--replay", "EverywhereTests.EverywhereXCTSamples/testWait@7"],
       "EverywhereTests.EverywhereXCTSamples")
-    #expect(xcTest.exitCode == 0, "\(xcTest.standardOutput)\(xcTest.standardError)")
     #expect(xcTest.standardOutput.contains("\nclocks-everywhere: 1 test: 1 passed; "))
     #expect(xcTest.standardOutput.contains("Executed 1 test, "))
   }
 
   /// A script that reads the report must not find that of an earlier run.
-  @Test(.enabled(if: isBuilt)) func aReportIsNeverThatOfAnEarlierRun() async throws {
+  @Test(.enabled(if: isTested)) func aReportIsNeverThatOfAnEarlierRun() async throws {
     try await withTemporaryPath { report in
       func write() throws {
         try "earlier".write(toFile: report, atomically: false, encoding: .utf8)
       }
       try write()
-      let child = try await run(["--report", report], filter: "there is no such test")
+      let child = try await run(
+        ["--report", report], filter: "there is no such test", exits: 69)
       let data = try Data(contentsOf: URL(fileURLWithPath: report))
       #expect(try JSONDecoder().decode(Report.self, from: data).tests.isEmpty == true)
       #expect(child.standardError.contains("clocks-everywhere: no test has run in virtual time."))
       try write()
-      let missing = try await run(
-        ["--report", report, "--replay", "Shop.Cart/total()@1"], filter: "sleeps")
-      #expect(missing.exitCode == 64, "\(missing.standardError)")
+      _ = try await run(
+        ["--report", report, "--replay", "Shop.Cart/total()@1"], filter: "sleeps", exits: 64)
       #expect(!FileManager.default.fileExists(atPath: report))
     }
   }
 
   @Test(
-    .enabled(if: isBuilt),
+    .enabled(if: isTested),
     arguments: ["\(suite)/onTheMain()@7", "\(suite)/sleep@7", "sleeps(_:)@7"])
   func aTokenOfNoTestIsAnError(_ token: String) async throws {
-    let child = try await run(["--replay", token], filter: "EverywhereSamples")
-    #expect(child.exitCode == 64)
+    let child = try await run(["--replay", token], filter: "EverywhereSamples", exits: 64)
     #expect(
       child.standardError.lines(containing: "clocks-everywhere: ") == [
         """
@@ -76,14 +73,14 @@ extension EverywhereCommandTests {
       try FileManager.default.setAttributes(
         [.posixPermissions: 0o700], ofItemAtPath: "\(folder)/swift")
       let child = try await ChildProcess.run(
-        Self.command, arguments: options + ["\(folder)/swift", "test"] + arguments,
+        ChildProcess.command, arguments: options + ["\(folder)/swift", "test"] + arguments,
         environment: ["EVERYWHERE_SAMPLES": "1"])
       let calls = try String(contentsOfFile: "\(folder)/calls", encoding: .utf8)
       return (child, calls.split(separator: "\n").map(String.init))
     }
   }
 
-  @Test(.enabled(if: isBuilt && !hasSanitizer)) func swiftTestRunsOneTestForAToken() async throws {
+  @Test(.enabled(if: isTested && !hasSanitizer)) func swiftTestRunsOneTestForAToken() async throws {
     let (child, calls) = try await runSwiftTest(
       ["--replay", "\(Self.suite)/onTheMainActor()@7"],
       [
@@ -106,11 +103,13 @@ extension EverywhereCommandTests {
   }
 
   /// The order that was asked for fails, so the test is repeated first in, first out.
-  @Test(.enabled(if: isBuilt)) func aReplayThatFailsSaysWhatWasRun() async throws {
-    let search = try await run(["--orders", "8"], filter: "EverywhereSamples/dependsOnTheOrder")
+  @Test(.enabled(if: isTested)) func aReplayThatFailsSaysWhatWasRun() async throws {
+    let search = try await run(
+      ["--orders", "8"], filter: "EverywhereSamples/dependsOnTheOrder", exits: 1)
     let line = try #require(search.standardOutput.lines(containing: "Replay: ").first)
     let found = try #require(line.firstMatch(of: /'(\S+)@(\d+)'/))
-    let replay = try await run(["--replay", "\(found.1)@\(found.2)"], filter: "EverywhereSamples")
+    let replay = try await run(
+      ["--replay", "\(found.1)@\(found.2)"], filter: "EverywhereSamples", exits: 1)
     #expect(
       replay.standardOutput.contains(
         "\nReplayed \(found.1)@\(found.2): it failed. First in, first out, it passed.\n"),
@@ -118,7 +117,7 @@ extension EverywhereCommandTests {
     let name = "\n  \(Self.suite)/dependsOnTheOrder()"
     #expect(replay.standardOutput.contains("\(name)\n"), "\(replay.standardOutput)")
     let seeded = try await run(
-      ["--seed", "\(found.2)"], filter: "EverywhereSamples/(dependsOnTheOrder|fails)\\(")
+      ["--seed", "\(found.2)"], filter: "EverywhereSamples/(dependsOnTheOrder|fails)\\(", exits: 1)
     #expect(
       seeded.standardOutput.contains(
         "\(name): failed with seed \(found.2), and passed first in, first out\n"),
@@ -132,7 +131,7 @@ extension EverywhereCommandTests {
   // MARK: - The build
 
   /// `swift test` warns when the command only builds, and no test matches.
-  @Test(.enabled(if: isBuilt && !hasSanitizer && areThreadsShown))
+  @Test(.enabled(if: isTested && !hasSanitizer && areThreadsShown))
   func theBuildWritesNothing() async throws {
     let (child, calls) = try await runSwiftTest([], ["--quiet"])
     #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
@@ -142,13 +141,13 @@ extension EverywhereCommandTests {
 
   // MARK: - The report
 
-  @Test(.enabled(if: isBuilt)) func theHeadingCountsEachResult() async throws {
-    let one = try await run(["--orders", "8"], filter: "dependsOnTheOrder")
+  @Test(.enabled(if: isTested)) func theHeadingCountsEachResult() async throws {
+    let one = try await run(["--orders", "8"], filter: "dependsOnTheOrder", exits: 1)
     #expect(
       one.standardOutput.contains(
         "\nclocks-everywhere: 1 test in 8 orders: 1 is order-dependent; "), "\(one.standardOutput)")
     let three = try await run(
-      ["--orders", "8"], filter: "EverywhereSamples/(dependsOnTheOrder|namesAFile|fails)")
+      ["--orders", "8"], filter: "EverywhereSamples/(dependsOnTheOrder|namesAFile|fails)", exits: 1)
     #expect(
       three.standardOutput.contains(
         """
@@ -158,9 +157,10 @@ extension EverywhereCommandTests {
         """.dropLast()), "\(three.standardOutput)")
   }
 
-  @Test(.enabled(if: isBuilt)) func theReportNamesAFailureThatOccursOnlyInRealTime() async throws {
+  @Test(.enabled(if: isTested)) func theReportNamesAFailureThatOccursOnlyInRealTime() async throws {
     // The repetition in real time comes only if a test has failed.
-    let child = try await run([], filter: "EverywhereSamples/(fails|passesOnlyInVirtualTime)\\(")
+    let child = try await run(
+      [], filter: "EverywhereSamples/(fails|passesOnlyInVirtualTime)\\(", exits: 1)
     let told = """
       Passes in virtual time, and failed in the repetition in real time:
         \(Self.suite)/passesOnlyInVirtualTime()
@@ -177,7 +177,7 @@ extension EverywhereCommandTests {
       "\(child.standardOutput)")
   }
 
-  @Test(.enabled(if: isBuilt)) func testsWithOneReasonAreCounted() async throws {
+  @Test(.enabled(if: isTested)) func testsWithOneReasonAreCounted() async throws {
     let filter = "EverywhereSamples/(onTheMainActor|namesAFile|leavesATaskBehind|sleepsForNoTime)"
     let child = try await run(["--only", "onTheMainActor"], filter: filter)
     #expect(
@@ -191,7 +191,7 @@ extension EverywhereCommandTests {
       "\(few.standardOutput)")
   }
 
-  @Test(.enabled(if: isBuilt)) func theAdviceFitsTheTestLibrary() async throws {
+  @Test(.enabled(if: isTested)) func theAdviceFitsTheTestLibrary() async throws {
     let child = try await run([], filter: "onTheMainActor")
     #expect(
       child.standardOutput.lines(containing: "To use virtual time without this command") == [
@@ -205,8 +205,10 @@ extension EverywhereCommandTests {
   }
 
   private func runXCTest(_ options: [String], _ tests: String) async throws -> ChildProcess {
-    try await ChildProcess.run(
-      Self.command, arguments: options + [ChildProcess.testBundle, tests],
+    let child = try await ChildProcess.run(
+      ChildProcess.command, arguments: options + [ChildProcess.testBundle, tests],
       environment: ["EVERYWHERE_SAMPLES": "1"])
+    #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")
+    return child
   }
 }

@@ -4,11 +4,8 @@ import Testing
 
 /// `clocks-everywhere merge`, and the reports that it reads.
 @Suite struct MergeTests {
-  private static let command = URL(fileURLWithPath: ChildProcess.testBundle)
-    .deletingLastPathComponent().appendingPathComponent("clocks-everywhere").path
-
   private func merge(_ arguments: [String]) async throws -> ChildProcess {
-    try await ChildProcess.run(Self.command, arguments: ["merge"] + arguments)
+    try await ChildProcess.run(ChildProcess.command, arguments: ["merge"] + arguments)
   }
 
   /// A report with as many hashes as orders, from 1, and as classes.

@@ -9,7 +9,7 @@ import Testing
     .appendingPathComponent("PlainBundle/PlainTests.swift").path
 
   @Test(
-    .enabled(if: EverywhereCommandTests.isBuilt && areThreadsShown), .disabled(if: hasSanitizer))
+    .enabled(if: EverywhereCommandTests.isTested && areThreadsShown), .disabled(if: hasSanitizer))
   func theClocksAndWaitsOfTheBundleAreVirtual() async throws {
     try await withTemporaryPath { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -19,7 +19,7 @@ import Testing
         arguments: ["swiftc", "-swift-version", "5", Self.source, "-o", bundle], errors: .inOutput)
       try #require(compiler.exitCode == 0, "\(compiler.standardOutput)")
       let child = try await ChildProcess.run(
-        EverywhereCommandTests.command, arguments: [bundle], errors: .inOutput)
+        ChildProcess.command, arguments: [bundle], errors: .inOutput)
       #expect(child.exitCode == 0, "\(child.standardOutput)")
       #expect(
         child.standardOutput.contains("clocks-everywhere: 3 tests"), "\(child.standardOutput)")

@@ -3,15 +3,11 @@ import Foundation
 import XCTest
 
 /// Test cases whose properties hold clocks. XCTest makes the properties before it runs any test.
-class EverywhereXCTPropertySamples: XCTestCase {
+class EverywhereXCTPropertySamples: SampleCase {
   fileprivate final class Model: Sendable {
     let clock: any Clock<Duration>
 
     init(clock: any Clock<Duration>) { self.clock = clock }
-  }
-
-  override func invokeTest() {
-    if runsSamples { super.invokeTest() }
   }
 
   fileprivate func check(_ clock: TestClock<Duration>) async throws {

@@ -20,9 +20,9 @@ func waitInRealTime(_ seconds: Double) {
   sem_timedwait(&semaphore, &end)
 }
 
-private actor Log {
-  var entries: [Int] = []
-  func add(_ entry: Int) { entries.append(entry) }
+private actor Entries {
+  var all: [Int] = []
+  func add(_ entry: Int) { all.append(entry) }
 }
 
 @Suite(.enabled(if: runsSamples)) struct EverywhereSamples {
@@ -94,11 +94,11 @@ private actor Log {
 
   /// Passes first in, first out, and fails in some other orders.
   @Test func dependsOnTheOrder() async {
-    let log = Log()
+    let entries = Entries()
     await withTaskGroup { group in
-      for entry in 1...3 { group.addTask { await log.add(entry) } }
+      for entry in 1...3 { group.addTask { await entries.add(entry) } }
     }
-    #expect(await log.entries == [1, 2, 3])
+    #expect(await entries.all == [1, 2, 3])
   }
 
   @Test(arguments: 1...2) func namesAFile(_ number: Int) {
@@ -114,7 +114,7 @@ private actor Log {
     end.signal()
   }
 
-  /// The block's wait ends by itself, in real time, before virtual time may pass.
+  /// The limit of the block's wait is virtual, and passes before the task has slept.
   @Test func waitsWithALimitOnAQueue() async throws {
     let end = DispatchSemaphore(value: 0)
     let result = await withTaskGroup { group in
@@ -178,11 +178,11 @@ private actor Log {
   @Test(.enabled(if: misbehaves == "crash")) func endsItsProcessInSomeOrders() async {
     // A yield would change the test's order.
     for _ in 0..<1_000_000 where !Self.isOtherRunning.isSet { sched_yield() }
-    let log = Log()
+    let entries = Entries()
     await withTaskGroup { group in
-      for entry in 1...2 { group.addTask { await log.add(entry) } }
+      for entry in 1...2 { group.addTask { await entries.add(entry) } }
     }
-    if await log.entries != [1, 2] { kill(getpid(), SIGKILL) }
+    if await entries.all != [1, 2] { kill(getpid(), SIGKILL) }
     Self.isOver.set()
   }
 
@@ -331,17 +331,7 @@ final class EverywhereXCTSamples: XCTestCase {
 
 /// Waits for expectations in async tests, which hold a thread. Each test also passes in real time.
 final class EverywhereXCTWaitSamples: XCTestCase {
-  private final class Log: @unchecked Sendable {
-    private let lock = NSLock()
-    private var lines: [String] = []
-
-    func add(_ line: String) { lock.withLock { lines.append(line) } }
-    var all: [String] { lock.withLock { lines } }
-  }
-
-  private static let isReal = ProcessInfo.processInfo.environment["CLOCKS_EVERYWHERE"] == "real"
-
-  private let log = Log()
+  private let log = Log<String>()
   private var start = Date()
 
   override func setUp() async throws {
@@ -396,7 +386,7 @@ final class EverywhereXCTWaitSamples: XCTestCase {
     let passed = Date().timeIntervalSince(start)
     // In real time, an outer wait of XCTest notices its fulfillment up to a tenth of a second late.
     XCTAssertEqual(
-      passed, Double(tenths) / 10, accuracy: Self.isReal ? 0.19 : 0.001, line: line)
+      passed, Double(tenths) / 10, accuracy: TimedSamples.isReal ? 0.19 : 0.001, line: line)
     XCTAssertEqual(unordered ? log.all.sorted() : log.all, lines, line: line)
   }
 

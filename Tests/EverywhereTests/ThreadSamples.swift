@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import XCTest
 
 /// Threads that tests start. Each test also passes in real time.
@@ -119,23 +118,18 @@ final class EverywhereXCTThreadSamples: TimedSamples, @unchecked Sendable {
     check(3)
   }
 
-  private final class Flags: Sendable {
-    let isOver = Atomic(false)
-    let hasEnded = Atomic(false)
-  }
-
   func testAThreadPolls() async throws {
-    let flags = Flags()
+    let (isOver, hasEnded) = (Flag(), Flag())
     let thread = Thread {
-      while !flags.isOver.load(ordering: .sequentiallyConsistent) { usleep(10_000) }
-      flags.hasEnded.store(true, ordering: .sequentiallyConsistent)
+      while !isOver.isSet { usleep(10_000) }
+      hasEnded.set()
     }
     thread.start()
     try await Task.sleep(for: .milliseconds(300))
     check(3)
-    flags.isOver.store(true, ordering: .sequentiallyConsistent)
+    isOver.set()
     try await Task.sleep(for: .milliseconds(100))
-    XCTAssertTrue(flags.hasEnded.load(ordering: .sequentiallyConsistent))
+    XCTAssertTrue(hasEnded.isSet)
     check(4)
   }
 
@@ -211,23 +205,19 @@ final class EverywhereXCTBlockSamples: TimedSamples, @unchecked Sendable {
     wait(for: [done], timeout: 5)
   }
 
-  private final class Flag: Sendable {
-    let isSet = Atomic(false)
-  }
-
   /// As the locks of Foundation do until they are free. Time stands still, because the other block runs.
   func testABlockSleepsForNoTime() async {
     let flag = Flag()
     let done = expectation(description: "blocks have run")
     done.expectedFulfillmentCount = 2
     DispatchQueue.global().async {
-      while !flag.isSet.load(ordering: .sequentiallyConsistent) {}
+      flag.spin()
       done.fulfill()
     }
     DispatchQueue.global().async {
       sleep(0)
       usleep(0)
-      flag.isSet.store(true, ordering: .sequentiallyConsistent)
+      flag.set()
       done.fulfill()
     }
     await fulfillment(of: [done], timeout: 5)

@@ -1,8 +1,15 @@
 import Foundation
 import XCTest
 
+/// A test case whose tests run only in a process that runs samples.
+class SampleCase: XCTestCase {
+  override func invokeTest() {
+    if runsSamples { super.invokeTest() }
+  }
+}
+
 /// Samples that check how much time has passed since each began. They pass in virtual and in real time.
-class TimedSamples: XCTestCase, @unchecked Sendable {
+class TimedSamples: SampleCase, @unchecked Sendable {
   static let isReal = ProcessInfo.processInfo.environment["CLOCKS_EVERYWHERE"] == "real"
 
   private(set) var start = Date()
@@ -10,10 +17,6 @@ class TimedSamples: XCTestCase, @unchecked Sendable {
   override func setUp() {
     guard runsSamples else { return }
     start = Date()
-  }
-
-  override func invokeTest() {
-    if runsSamples { super.invokeTest() }
   }
 
   /// Checks that so many tenths of a second have passed.

@@ -240,16 +240,12 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
 }
 
 /// A timer that is set before the test begins.
-final class EverywhereXCTOuterTimerSamples: XCTestCase {
+final class EverywhereXCTOuterTimerSamples: SampleCase {
   nonisolated(unsafe) private static var hasFired = false
 
   override class func setUp() {
     guard runsSamples else { return }
     _ = Timer.scheduledTimer(withTimeInterval: 60, repeats: false) { _ in hasFired = true }
-  }
-
-  override func invokeTest() {
-    if runsSamples { super.invokeTest() }
   }
 
   func testATimerOfTheSuiteFires() {

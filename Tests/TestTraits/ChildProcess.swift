@@ -143,3 +143,11 @@ extension String {
     split(separator: "\n").filter { $0.contains(text) }.map(String.init)
   }
 }
+
+extension ChildProcess {
+  /// The command `clocks-everywhere`, which is built beside the test bundle.
+  package static var command: String {
+    URL(fileURLWithPath: testBundle).deletingLastPathComponent()
+      .appendingPathComponent("clocks-everywhere").path
+  }
+}
