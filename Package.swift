@@ -73,7 +73,9 @@ let package = Package(
       name: "TimeoutTaskTests", dependencies: ["Clocks", "TestTraits", "TimeoutTask"]),
     .testTarget(
       name: "ContextDemoTests",
-      dependencies: ["Clocks", "ClocksSupport", "ClocksTestKit", "ContextDemo", "TimeoutTask"]),
+      dependencies: [
+        "Clocks", "ClocksSupport", "ClocksTestKit", "ContextDemo", "TestTraits", "TimeoutTask",
+      ]),
     .testTarget(
       name: "EverywhereTests",
       dependencies: ["Clocks", "ClocksTestKit", "EverywhereCommand", "TestTraits"]),

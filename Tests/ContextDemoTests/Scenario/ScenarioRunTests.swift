@@ -21,14 +21,6 @@ import Testing
 
   // MARK: - Scenarios
 
-  @Test func everyScenarioSucceedsInVirtualTime() async throws {
-    for scenario in allScenarios {
-      let (events, outcome) = try await Self.run(scenario)
-      #expect(outcome.error == nil, "\(scenario.name)")
-      #expect(!events.isEmpty, "\(scenario.name)")
-    }
-  }
-
   @Test func countdown() async throws {
     let (events, outcome) = try await Self.run(CountdownScenario.self, ["Hi", "--from", "2"])
     #expect(

@@ -1,12 +1,13 @@
 import Foundation
+import TestTraits
 import Testing
 
 @testable import ContextDemo
 
 /// Runs the executable in child processes, one at a time to limit the load.
 @Suite(.serialized) struct ExecutableTests {
-  private func run(_ arguments: String...) async throws -> DemoProcess.Result {
-    try await DemoProcess(arguments).end()
+  private func run(_ arguments: String...) async throws -> ChildProcess {
+    try await .demo(arguments)
   }
 
   // MARK: - Commands
@@ -41,7 +42,7 @@ import Testing
   func reportsThePlatform(
     _ strategy: String, _ capability: String, _ seen: String, _ missing: String
   ) async throws {
-    let result = try await DemoProcess(["platform"], environment: ["CLOCKS_DOOR": strategy]).end()
+    let result = try await ChildProcess.demo(["platform"], environment: ["CLOCKS_DOOR": strategy])
     #expect(result.exitCode == 0)
     #expect(result.error == [])
     #expect(result.output.count == 11)
@@ -71,7 +72,7 @@ import Testing
     ["countdown", "Hello", "--from", "x", "--help"],
   ])
   func printsItsUsage(_ arguments: [String]) async throws {
-    let result = try await DemoProcess(arguments).end()
+    let result = try await ChildProcess.demo(arguments)
     #expect(result.exitCode == 0)
     #expect(result.error == [])
     #expect(result.output.first?.hasPrefix("usage: ContextDemo ") == true)
@@ -133,7 +134,7 @@ import Testing
   @Test(arguments: allScenarios.map { $0.name })
   func outputIsTheSameInEveryRun(_ name: String) async throws {
     let (first, second) = (try await run(name), try await run(name, "--clock", "test"))
-    #expect(first.exitCode == 0)
+    #expect(first.exitCode == 0 && second.exitCode == 0)
     #expect(first.error == [])
     #expect(first.output.dropLast() == second.output.dropLast())
   }
@@ -179,7 +180,7 @@ import Testing
     ),
   ])
   func wrongArgumentsAreNamed(_ arguments: [String], _ message: String) async throws {
-    let result = try await DemoProcess(arguments).end()
+    let result = try await ChildProcess.demo(arguments)
     #expect(result.exitCode == 64)
     #expect(result.output == [])
     #expect(result.error.first == "ContextDemo: \(message)")
@@ -203,8 +204,7 @@ import Testing
   #if os(Linux)
     @Test(arguments: [["list"], ["--help"], ["countdown"], []])
     func fullDiskIsAnError(_ arguments: [String]) async throws {
-      let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
-      let result = try await DemoProcess(arguments, writingTo: full).end()
+      let result = try await ChildProcess.demo(arguments, script: #""$0" "$@" >/dev/full"#)
       #expect(result.exitCode == 74)
       #expect(result.error == ["ContextDemo: No space left on device"])
     }
@@ -223,11 +223,11 @@ import Testing
   @Test(arguments: allScenarios.map { $0.name })
   func recordsATimelineOfEveryScenario(_ name: String) async throws {
     let file = try temporaryFile("picture.svg")
-    let recorded = try await DemoProcess([name, "--timeline", file], environment: untraced).end()
+    let recorded = try await ChildProcess.demo([name, "--timeline", file], environment: untraced)
     #expect(recorded.exitCode == 0)
     #expect(recorded.error == [])
     // Recording does not change the output.
-    let plain = try await DemoProcess([name]).end()
+    let plain = try await ChildProcess.demo([name])
     #expect(recorded.output.dropLast() == plain.output.dropLast())
     let svg = try String(contentsOfFile: file, encoding: .utf8)
     #expect(svg.hasPrefix("<svg ") && svg.hasSuffix("</svg>\n"))
@@ -237,7 +237,7 @@ import Testing
 
   @Test func recordsTraceEventsAsJSON() async throws {
     let file = try temporaryFile("events.json")
-    let result = try await DemoProcess(["countdown", "--timeline=\(file)"]).end()
+    let result = try await ChildProcess.demo(["countdown", "--timeline=\(file)"])
     #expect(result.exitCode == 0)
     let data = try Data(contentsOf: URL(fileURLWithPath: file))
     let parsed = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
@@ -250,20 +250,20 @@ import Testing
 
   @Test func recordsATimelineOfAFailure() async throws {
     let file = try temporaryFile("picture.svg")
-    let result = try await DemoProcess(["countdown", "--timeout", "2.5", "--timeline", file]).end()
+    let result = try await ChildProcess.demo(["countdown", "--timeout", "2.5", "--timeline", file])
     #expect(result.exitCode == 1)
     #expect(try String(contentsOfFile: file, encoding: .utf8).contains("2.5 s of virtual time"))
   }
 
   @Test func timelineFileThatCannotBeWrittenIsAnError() async throws {
-    let missing = try await DemoProcess(["countdown", "--timeline", "/no/such/folder/x.svg"]).end()
+    let missing = try await ChildProcess.demo(["countdown", "--timeline", "/no/such/folder/x.svg"])
     #expect(missing.exitCode == 74)
     #expect(
       missing.error == [
         "ContextDemo: cannot write /no/such/folder/x.svg: No such file or directory"
       ])
     #if os(Linux)
-      let full = try await DemoProcess(["countdown", "--timeline", "/dev/full"]).end()
+      let full = try await ChildProcess.demo(["countdown", "--timeline", "/dev/full"])
       #expect(full.exitCode == 74)
       #expect(full.error == ["ContextDemo: cannot write /dev/full: No space left on device"])
     #endif
@@ -281,7 +281,8 @@ import Testing
       // suspended, and the recording has three events fewer: one job. So the demo may draw that picture again.
       var isSame = false
       for _ in 0..<attempts where !isSame {
-        _ = try await DemoProcess([name, "--timeline", file], environment: untraced).end()
+        let demo = try await ChildProcess.demo([name, "--timeline", file], environment: untraced)
+        #expect(demo.exitCode == 0)
         isSame =
           try String(contentsOf: picture, encoding: .utf8)
           == String(contentsOfFile: file, encoding: .utf8)

@@ -183,7 +183,7 @@ import TimeoutTask
     func start(on clock: TestClock<Duration>) {
       service = TimeoutService(clock: clock) { "done" }
       service?.start(timeout: .seconds(1)) { _ in
-        self.assertIsolated()
+        self.preconditionIsolated()
         self.isHandledHere = true
       }
     }
@@ -198,7 +198,7 @@ import TimeoutTask
     var isHandledOnMain = false
     let service = TimeoutService(clock: clock) { "done" }
     service.start(timeout: .seconds(1)) { _ in
-      MainActor.assertIsolated()
+      MainActor.preconditionIsolated()
       isHandledOnMain = true
     }
     await clock.settle()
