@@ -73,17 +73,35 @@ import Testing
         .contains("version = \"\(version)\""))
   }
 
-  @Test func everyLinkLeadsToAFile() throws {
-    for page in try ["README.md", "Examples/README.md"] + Self.files(in: "Docs", extension: "md") {
-      let folder = Self.root.appendingPathComponent(page).deletingLastPathComponent()
+  @Test func everyLinkLeadsToAFileAndAHeading() throws {
+    let others = [
+      "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Examples/README.md",
+      "Sources/Clocks/README.md", "Tests/RealCode/README.md",
+    ]
+    for page in try others + Self.files(in: "Docs", extension: "md") {
+      let file = Self.root.appendingPathComponent(page)
       let text = try Self.text(of: page)
-      for match in text.matches(of: #/\]\((?<target>[^)\s#]+)[^)]*\)/#) {
-        let target = String(match.target)
-        guard !target.contains("://") else { continue }
-        #expect(
-          FileManager.default.fileExists(atPath: folder.appendingPathComponent(target).path),
-          "\(page) links to \(target), which does not exist")
+      for match in text.matches(of: #/\]\((?<target>[^)\s#]*)(?:#(?<anchor>[^)\s]+))?[^)]*\)/#) {
+        guard !match.target.contains("://") else { continue }
+        let target =
+          match.target.isEmpty
+          ? file : file.deletingLastPathComponent().appendingPathComponent("\(match.target)")
+        let link = "the link \(match.output.0.dropFirst(2).dropLast()) in \(page)"
+        #expect(FileManager.default.fileExists(atPath: target.path), "\(link) leads nowhere")
+        if let anchor = match.anchor {
+          let headings = try Self.anchors(in: String(contentsOf: target, encoding: .utf8))
+          #expect(headings.contains(String(anchor)), "\(link) leads to no heading")
+        }
       }
+    }
+  }
+
+  /// Returns the anchors of a page's headings: in lower case, without punctuation, with `-` for a space.
+  private static func anchors(in page: String) -> [String] {
+    page.matches(of: #/(?m)^#+ (.*)$/#).map { heading in
+      String(
+        heading.1.lowercased().replacing(" ", with: "-")
+          .filter { $0.isLetter || $0.isNumber || "-_".contains($0) })
     }
   }
 }

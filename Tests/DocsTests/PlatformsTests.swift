@@ -8,9 +8,12 @@ import Testing
     var tests: [KnownDifference: [String]] = [:]
     for source in try DocsTests.sources() {
       let text = source.joined(separator: "\n")
-      for match in text.matches(
-        of: #/\(\.unless\(\.(?<difference>\w+)\)\)\s+(?:func|struct) (?<test>\w+)/#)
-      {
+      let matches = text.matches(
+        of: #/\(\.unless\(\.(?<difference>\w+)\)(?:, .*)?\)\s+(?:func|struct) (?<test>\w+)/#)
+      #expect(
+        matches.count == text.matches(of: #/\.unless\(\.\w+\)/#).count,
+        "A test or suite whose first trait is not `unless`, or which has further attributes.")
+      for match in matches {
         let difference = try #require(
           KnownDifference.allCases.first { "\($0)" == match.difference }, "\(match.difference)")
         tests[difference, default: []].append("`\(match.test)`")
