@@ -58,14 +58,16 @@ private struct Ticker: Reducer {
   }
 
   @Test func anImmediateClockDoesNotWait() async {
+    let clock = VirtualClocks.ImmediateClock()
     let store = TestStore(initialState: Ticker.State()) {
       Ticker()
     } withDependencies: {
-      $0.continuousClock = VirtualClocks.ImmediateClock()
+      $0.continuousClock = clock
     }
     store.send(.startTapped)
     for tick in 1...3 { await store.receive(.tick) { $0.ticks = tick } }
     await store.finish()
+    #expect(clock.now.offset == .seconds(3))
   }
 
   @Test func aModelTakesItsClockWhenItIsMade() async throws {
