@@ -191,7 +191,7 @@ import TimeoutTask
     struct OnTheMainActor: AsyncSequence, AsyncIteratorProtocol {
       var count = 0
       mutating func next(isolation: isolated (any Actor)?) async -> Int? {
-        MainActor.assertIsolated()
+        MainActor.preconditionIsolated()
         count += 1
         return count < 4 ? count : nil
       }

@@ -33,7 +33,7 @@ import TimeoutTask
     /// Runs `body` after the current job, which ends at its first suspension.
     func afterThisJob(_ body: @Sendable @escaping () -> Void) {
       Task {
-        assertIsolated()
+        preconditionIsolated()
         body()
       }
     }
@@ -49,7 +49,7 @@ import TimeoutTask
   @Test func aTimeoutTaskTakesAsManyJobsAsATask() async throws {
     let plain = try await Counted.jobs { actor in
       let task = Task<Int, any Error> {
-        actor.assertIsolated()
+        actor.preconditionIsolated()
         return 1
       }
       _ = try await task.value
@@ -57,7 +57,7 @@ import TimeoutTask
     for _ in 0..<100 {
       let ours = try await Counted.jobs { actor in
         let task = TimeoutTask(seconds: 60) {
-          actor.assertIsolated()
+          actor.preconditionIsolated()
           return 1
         }
         _ = try await task.value
@@ -66,7 +66,7 @@ import TimeoutTask
     }
     let inherited = try await Counted.jobs { actor in
       let task = Task<Int, any Error>.inheritingDeadline {
-        actor.assertIsolated()
+        actor.preconditionIsolated()
         return 1
       }
       _ = try await task.value
@@ -114,7 +114,7 @@ import TimeoutTask
   func anOperationUnderADeadlineTakesAsManyJobsAsAChildTask() async throws {
     for _ in 0..<100 {
       let jobs = try await Counted.jobs { actor in
-        try await withTimeout(.seconds(60)) { actor.assertIsolated() }
+        try await withTimeout(.seconds(60)) { actor.preconditionIsolated() }
       }
       // One each for the call, the operation, and the rest of the call.
       #expect(jobs == 3)

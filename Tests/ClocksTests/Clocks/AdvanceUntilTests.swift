@@ -269,7 +269,7 @@ import Testing
     }
     #expect(
       await clock.advance(upTo: .seconds(5)) {
-        MainActor.assertIsolated()
+        MainActor.preconditionIsolated()
         return model.count == 3
       })
     #expect(clock.now.offset == .seconds(3))

@@ -83,9 +83,9 @@ private func sleepWithoutCancellation(_ duration: UInt64) async {
     final class NotSendable { var ticks = 0 }
     let object = NotSendable()
     let result = try await withVirtualTime { time in
-      MainActor.assertIsolated()
+      MainActor.preconditionIsolated()
       try await Task.sleep(for: .seconds(1))
-      MainActor.assertIsolated()
+      MainActor.preconditionIsolated()
       object.ticks += 1
       return NotSendable()
     }
