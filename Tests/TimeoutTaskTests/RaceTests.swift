@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 import TimeoutTask
 
@@ -6,28 +5,27 @@ import TimeoutTask
 ///
 /// See `testCount()`.
 @Suite struct RaceTests {
-  /// An event that a thread causes for one `TimeoutTask`.
-  enum Blow: Int, CaseIterable {
-    case letTheWorkEnd, letTheTimeoutPass, cancel, cancelAWaiter
-  }
-
   /// One `TimeoutTask` with two waiters. Only the second one may be cancelled.
-  struct Heat: Sendable {
+  struct Attempt: RaceAttempt {
+    enum Event: Int, CaseIterable {
+      case letTheWorkEnd, letTheTimeoutPass, cancel, cancelAWaiter
+    }
+
     let number: Int
-    let blows: Set<Blow>
+    let events: Set<Event>
     let clock = HandFiredClock()
     let gate = Gate()
     let lateResults = Log<Int>()
     let lateResult = Gate()
     let task: TimeoutTask<Int>
-    /// Waits to the end. `nil` in every fifth heat, where the other waiter is the last.
-    let steady: Task<Result<Int, any Error>, Never>?
-    let fickle: Task<Result<Int, any Error>, Never>
+    /// `nil` in every fifth attempt, where the other waiter is the last.
+    let waiter: Task<Result<Int, any Error>, Never>?
+    let cancelledWaiter: Task<Result<Int, any Error>, Never>
 
     init(_ number: Int) {
       self.number = number
-      // The work has to end. Each of the other events is left out in every fourth heat.
-      blows = Set(Blow.allCases.filter { $0 == .letTheWorkEnd || number >> $0.rawValue & 3 != 0 })
+      // The work has to end. Each of the other events is left out in every fourth attempt.
+      events = Set(Event.allCases.filter { $0 == .letTheWorkEnd || number >> $0.rawValue & 3 != 0 })
       let (gate, lateResults, lateResult) = (gate, lateResults, lateResult)
       let task = TimeoutTask(timeout: .seconds(1), clock: clock) {
         await gate.pass()
@@ -37,38 +35,33 @@ import TimeoutTask
         lateResult.open()
       }
       self.task = task
-      steady = number % 5 == 0 ? nil : Task.immediate { await task.result }
-      fickle = Task.immediate { await task.result }
+      waiter = number % 5 == 0 ? nil : Task.immediate { await task.result }
+      cancelledWaiter = Task.immediate { await task.result }
     }
 
-    func strike(_ blow: Blow) {
-      guard blows.contains(blow) else { return }
-      switch blow {
+    func cause(_ event: Event) {
+      switch event {
       case .letTheWorkEnd: gate.open()
       case .letTheTimeoutPass: clock.fire()
       case .cancel: task.cancel()
-      case .cancelAWaiter: fickle.cancel()
+      case .cancelAWaiter: cancelledWaiter.cancel()
       }
     }
 
-    /// Checks the outcome against the rules, and returns it.
-    func verdict() async -> Outcome {
-      let outcome = await Outcome(task.result)
+    func checkedOutcome() async -> RaceOutcome {
+      let outcome = await RaceOutcome(task.result, of: number)
       switch outcome {
-      case .result(let value):
-        check(value == number)
-      case .timeout:
-        check(blows.contains(.letTheTimeoutPass))
+      case .result: break
+      case .timeout: check(events.contains(.letTheTimeoutPass))
       case .cancellation:
-        check(blows.contains(.cancel) || steady == nil && blows.contains(.cancelAWaiter))
-      case .other:
-        check(false)
+        check(events.contains(.cancel) || waiter == nil && events.contains(.cancelAWaiter))
+      case .other: check(false)
       }
-      if let steady { check(await Outcome(steady.value) == outcome) }
-      let other = await Outcome(fickle.value)
-      check(other == outcome || other == .cancellation && blows.contains(.cancelAWaiter))
+      if let waiter { check(await RaceOutcome(waiter.value, of: number) == outcome) }
+      let other = await RaceOutcome(cancelledWaiter.value, of: number)
+      check(other == outcome || other == .cancellation && events.contains(.cancelAWaiter))
       check(!clock.isSleeping)
-      if case .result = outcome {
+      if outcome == .result {
         check(lateResults.all == [])
       } else {
         await lateResult.pass()
@@ -76,53 +69,10 @@ import TimeoutTask
       }
       return outcome
     }
-
-    /// A fast `#expect`.
-    private func check(_ condition: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
-      if condition { return }
-      Issue.record("Heat \(number) with \(blows) violated a rule.", sourceLocation: sourceLocation)
-    }
   }
 
-  enum Outcome: Hashable {
-    case result(Int)
-    case timeout, cancellation, other
-
-    init(_ result: Result<Int, any Error>) {
-      switch result {
-      case .success(let value): self = .result(value)
-      case .failure(is TimeoutError): self = .timeout
-      case .failure(is CancellationError): self = .cancellation
-      case .failure: self = .other
-      }
-    }
-  }
-
-  @Test func theFirstEventWinsAndAllWaitersGetTheSame() async {
-    let contestants = Contestants(Blow.allCases.count)
-    defer { contestants.dismiss() }
-    var counts = (results: 0, timeouts: 0, cancellations: 0)
-    let size = 64
-    let rounds = (testCount() + size - 1) / size
-    for round in 0..<rounds {
-      let heats = (0..<size).map { Heat(round * size + $0) }
-      await contestants.race { contestant in
-        for heat in heats {
-          // The threads take turns with the events, so that none is always the first.
-          let blow = (contestant + heat.number) % Blow.allCases.count
-          heat.strike(Blow.allCases[blow])
-        }
-      }
-      for heat in heats {
-        switch await heat.verdict() {
-        case .result: counts.results += 1
-        case .timeout: counts.timeouts += 1
-        case .cancellation, .other: counts.cancellations += 1
-        }
-      }
-    }
-    #expect(
-      counts.results > 0 && counts.timeouts > 0 && counts.cancellations > 0,
-      "Winners: \(counts).")
+  @Test func theFirstEventDecidesForAllWaiters() async {
+    let counts = await Attempt.race()
+    #expect(Set(counts.keys) == [.result, .timeout, .cancellation], "\(counts)")
   }
 }

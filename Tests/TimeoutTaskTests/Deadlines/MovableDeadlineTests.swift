@@ -201,8 +201,8 @@ import TimeoutTask
   ///
   /// In each order the operation ends once, and no sleep stays on the clock.
   @Test func concurrentMovesLeaveNothingBehind() async throws {
-    let contestants = Contestants(3)
-    defer { contestants.dismiss() }
+    let threads = RacingThreads(3)
+    defer { threads.end() }
     let clock = ManyTimersClock()
     var counts = (done: 0, timedOut: 0)
     for round in 0..<testCount() / 10 {
@@ -218,8 +218,8 @@ import TimeoutTask
       }
       var iterator = handles.makeAsyncIterator()
       let deadline = try #require(await iterator.next())
-      await contestants.race { contestant in
-        switch (contestant + round) % 3 {
+      await threads.run { thread in
+        switch (thread + round) % 3 {
         case 0: for seconds in 1...4 { deadline.expire(after: .seconds(seconds)) }
         case 1:
           deadline.neverExpire()
@@ -235,17 +235,18 @@ import TimeoutTask
       }
       #expect(!deadline.expire(after: .zero))
     }
-    await Canary.allGone()
+    try await clock.cage.waitUntilEmpty()
     #expect(counts.done > 0 && counts.timedOut > 0)
   }
 
   /// A clock whose time stands still. There is a canary for each of its sleeps.
   private struct ManyTimersClock: Clock {
+    let cage = Canary.Cage()
     var now: TestClock<Duration>.Instant { .init() }
     var minimumResolution: Duration { .zero }
 
     func sleep(until deadline: TestClock<Duration>.Instant, tolerance: Duration?) async throws {
-      let canary = Canary()
+      let canary = Canary(in: cage)
       defer { withExtendedLifetime(canary) {} }
       try await HandFiredClock().sleep(for: .seconds(1))
     }

@@ -1,36 +1,48 @@
 @testable import TimeoutTask
 
-/// An object whose count shows whether something that holds it was left behind.
+/// An object whose cage shows whether something that holds it was left behind.
 final class Canary: Error, Sendable {
-  private struct State {
-    var count = 0
-    var observers: [UnsafeContinuation<Void, Never>] = []
-  }
-
-  private static let state = Guarded(State())
-
-  init() {
-    Canary.state.withLock { $0.count += 1 }
-  }
-
-  deinit {
-    let observers = Canary.state.withLock { state in
-      state.count -= 1
-      if state.count > 0 { return [UnsafeContinuation<Void, Never>]() }
-      defer { state.observers = [] }
-      return state.observers
+  /// Counts the canaries of one test.
+  final class Cage: Sendable {
+    private struct State {
+      var count = 0
+      var observers: [UnsafeContinuation<Void, Never>] = []
     }
-    for observer in observers { observer.resume() }
-  }
 
-  /// Waits until there is no canary in the process.
-  static func allGone() async {
-    await withUnsafeContinuation { observer in
-      let isEmpty = state.withLock { state in
-        if state.count > 0 { state.observers.append(observer) }
-        return state.count == 0
+    private let state = Guarded(State())
+
+    fileprivate func add() { state.withLock { $0.count += 1 } }
+
+    fileprivate func remove() {
+      let observers = state.withLock { state in
+        state.count -= 1
+        if state.count > 0 { return [UnsafeContinuation<Void, Never>]() }
+        defer { state.observers = [] }
+        return state.observers
       }
-      if isEmpty { observer.resume() }
+      for observer in observers { observer.resume() }
+    }
+
+    /// Waits until no canary is left. Throws an error after 300 seconds.
+    func waitUntilEmpty() async throws {
+      try await TimeoutTask(seconds: 300, name: "wait until every canary is gone") {
+        await withUnsafeContinuation { observer in
+          let isEmpty = self.state.withLock { state in
+            if state.count > 0 { state.observers.append(observer) }
+            return state.count == 0
+          }
+          if isEmpty { observer.resume() }
+        }
+      }.value
     }
   }
+
+  private let cage: Cage
+
+  init(in cage: Cage) {
+    self.cage = cage
+    cage.add()
+  }
+
+  deinit { cage.remove() }
 }

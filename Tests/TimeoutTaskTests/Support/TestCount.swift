@@ -11,7 +11,7 @@
 ///
 /// ```
 /// TIMEOUT_TASK_TEST_COUNT=1000000 swift test -c release -Xswiftc -enable-testing \
-///   --filter 'TimeoutTaskTests.(RaceTests|LeakTests)'
+///   --filter TimeoutTaskTests
 /// ```
 func testCount() -> Int {
   ProcessInfo.processInfo.environment["TIMEOUT_TASK_TEST_COUNT"].flatMap(Int.init) ?? 5_000

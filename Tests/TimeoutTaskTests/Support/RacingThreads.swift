@@ -3,25 +3,25 @@ import Foundation
 import Synchronization
 
 /// Threads that all start when a round starts.
-final class Contestants: Sendable {
+final class RacingThreads: Sendable {
   private let starts: [DispatchSemaphore]
   private let running = Atomic(0)
   private let ends = AsyncStream<Void>.makeStream()
 
   /// What the threads do in the current round; `nil` ends them. Written while all of them wait.
-  nonisolated(unsafe) private var body: (@Sendable (_ contestant: Int) -> Void)?
+  nonisolated(unsafe) private var body: (@Sendable (_ thread: Int) -> Void)?
 
   init(_ count: Int) {
     starts = (0..<count).map { _ in DispatchSemaphore(value: 0) }
-    for contestant in 0..<count {
+    for thread in 0..<count {
       Thread.detachNewThread { [self] in
-        repeat { starts[contestant].wait() } while run(contestant)
+        repeat { starts[thread].wait() } while run(thread)
       }
     }
   }
 
   /// Calls `body` with its number on each thread, all together. Returns when all calls have ended.
-  func race(_ body: @escaping @Sendable (_ contestant: Int) -> Void) async {
+  func run(_ body: @escaping @Sendable (_ thread: Int) -> Void) async {
     self.body = body
     begin()
     for await _ in ends.stream { break }
@@ -29,7 +29,7 @@ final class Contestants: Sendable {
   }
 
   /// Ends the threads. No round may follow.
-  func dismiss() {
+  func end() {
     body = nil
     begin()
   }
@@ -42,10 +42,10 @@ final class Contestants: Sendable {
     for start in starts { start.signal() }
   }
 
-  private func run(_ contestant: Int) -> Bool {
+  private func run(_ thread: Int) -> Bool {
     _ = running.load(ordering: .acquiring)
     guard let body else { return false }
-    body(contestant)
+    body(thread)
     let isLast = running.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
     if isLast { ends.continuation.yield() }
     return true
