@@ -5,7 +5,7 @@ import Testing
 /// The shared timers, on a clock for which the test decides the reading and when each sleep ends.
 @Suite struct SharedTimersTests {
   /// A clock whose sleeps end when the test ends them, or when they are cancelled.
-  private final class Hand: Sendable {
+  private final class ManualClock: Sendable {
     private struct State {
       var now: Int64 = 0
       var sleeps: [UInt64: UnsafeContinuation<Void, Never>] = [:]
@@ -54,116 +54,132 @@ import Testing
     }
 
     var sleepers: Int { state.withLock { $0.sleeps.count } }
+
+    /// Lets all deadlines pass. Then the task that sleeps ends.
+    func finish() {
+      let sleeps = state.withLock { state in
+        defer { state.sleeps = [:] }
+        state.now = .max
+        return state.sleeps
+      }
+      for continuation in sleeps.values { continuation.resume() }
+    }
   }
 
-  private final class Bell: Alarm {
+  private final class RecordedAlarm: Alarm {
     let gate = Gate()
+    let released = Gate()
     func ring() { gate.open() }
     var hasRung: Bool { !gate.isClosed }
+    deinit { released.open() }
   }
 
-  private let hand = Hand()
+  private let clock = ManualClock()
   private let timers: SharedTimers
 
   init() {
-    timers = SharedTimers(now: { [hand] in hand.now }, sleep: { [hand] in await hand.sleep($0) })
+    timers = SharedTimers(
+      now: { [clock] in clock.now }, sleep: { [clock] in await clock.sleep($0) })
   }
 
-  private func bell(_ deadline: Int64, slack: Int64 = 0) -> (Bell, TimerHeap.Ticket) {
-    let bell = Bell()
-    return (bell, timers.add(deadline, slack: slack, bell))
+  private func alarm(_ deadline: Int64, slack: Int64 = 0) -> (RecordedAlarm, TimerHeap.Ticket) {
+    let alarm = RecordedAlarm()
+    return (alarm, timers.add(deadline, slack: slack, alarm))
   }
 
   @Test func oneSleepAtATimeServesManyDeadlines() async {
-    let (first, _) = bell(10)
-    let (second, _) = bell(20)
-    let (third, _) = bell(30)
-    var sleeps = await hand.begun(1)
+    let (first, _) = alarm(10)
+    let (second, _) = alarm(20)
+    let (third, _) = alarm(30)
+    var sleeps = await clock.begun(1)
     #expect(sleeps.map(\.deadline) == [10])
-    hand.now = 21
-    hand.end(sleeps[0])
+    clock.now = 21
+    clock.end(sleeps[0])
     await first.gate.pass()
     await second.gate.pass()
-    sleeps = await hand.begun(2)
+    sleeps = await clock.begun(2)
     #expect(sleeps.map(\.deadline) == [10, 30])
     #expect(!third.hasRung && timers.count == 1)
-    hand.now = 30
-    hand.end(sleeps[1])
+    clock.now = 30
+    clock.end(sleeps[1])
     await third.gate.pass()
     #expect(timers.count == 0)
   }
 
   @Test func anEarlierDeadlineReplacesTheSleep() async {
-    let (late, _) = bell(20)
-    _ = await hand.begun(1)
-    let (early, _) = bell(5)
-    var sleeps = await hand.begun(2)
+    let (late, _) = alarm(20)
+    _ = await clock.begun(1)
+    let (early, _) = alarm(5)
+    var sleeps = await clock.begun(2)
     #expect(sleeps.map(\.deadline) == [20, 5])
-    #expect(hand.sleepers == 1)
-    hand.now = 5
-    hand.end(sleeps[1])
+    #expect(clock.sleepers == 1)
+    clock.now = 5
+    clock.end(sleeps[1])
     await early.gate.pass()
-    sleeps = await hand.begun(3)
+    sleeps = await clock.begun(3)
     #expect(sleeps[2].deadline == 20)
     // The first sleep was cancelled. That it ends has no effect.
-    hand.end(sleeps[0])
+    clock.end(sleeps[0])
     #expect(!late.hasRung)
-    hand.now = 20
-    hand.end(sleeps[2])
+    clock.now = 20
+    clock.end(sleeps[2])
     await late.gate.pass()
   }
 
   @Test func aRemovedAlarmDoesNotRing() async {
-    let (gone, ticket) = bell(10)
-    let (other, _) = bell(11)
+    let (gone, ticket) = alarm(10)
+    let (other, _) = alarm(11)
     timers.remove(ticket)
     timers.remove(ticket)
-    let sleeps = await hand.begun(1)
-    hand.now = 12
-    hand.end(sleeps[0])
+    let sleeps = await clock.begun(1)
+    clock.now = 12
+    clock.end(sleeps[0])
     await other.gate.pass()
     #expect(!gone.hasRung)
   }
 
   @Test func aSleepIsAsTolerantAsItsDeadline() async {
-    _ = bell(10, slack: 5)
-    let sleeps = await hand.begun(1)
+    defer { clock.finish() }
+    _ = alarm(10, slack: 5)
+    let sleeps = await clock.begun(1)
     #expect(sleeps[0].deadline == 10 && sleeps[0].slack == 5)
     // Later than the tolerance of the first deadline, which comes first.
-    _ = bell(16)
+    _ = alarm(16)
     // Earlier than that.
-    _ = bell(14)
-    let (second, later) = await (hand.begun(2)[1], hand.begun(2).count)
+    _ = alarm(14)
+    let (second, later) = await (clock.begun(2)[1], clock.begun(2).count)
     #expect(second.deadline == 14 && second.slack == 0 && later == 2)
   }
 
   /// The machine was suspended: the sleep ends hours after its deadline, when all alarms are due.
   @Test func afterASuspensionOfTheMachineAllAlarmsRing() async {
-    let bells = (1...100).map { bell(Int64($0)).0 }
-    let (tomorrow, _) = bell(1_000_000)
-    let sleeps = await hand.begun(1)
-    hand.now = 500_000
-    hand.end(sleeps[0])
-    for bell in bells { await bell.gate.pass() }
-    #expect(await hand.begun(2)[1].deadline == 1_000_000)
+    defer { clock.finish() }
+    let alarms = (1...100).map { alarm(Int64($0)).0 }
+    let (tomorrow, _) = alarm(1_000_000)
+    let sleeps = await clock.begun(1)
+    clock.now = 500_000
+    clock.end(sleeps[0])
+    for alarm in alarms { await alarm.gate.pass() }
+    #expect(await clock.begun(2)[1].deadline == 1_000_000)
     #expect(!tomorrow.hasRung && timers.count == 1)
   }
 
   /// The clock jumps back during the sleep. The deadline of the sleep is due nevertheless.
   @Test func aClockThatJumpsBackStillRingsTheDueAlarm() async {
-    hand.now = 100
-    let (due, _) = bell(110)
-    let (other, _) = bell(111)
-    let sleeps = await hand.begun(1)
-    hand.now = 3
-    hand.end(sleeps[0])
+    defer { clock.finish() }
+    clock.now = 100
+    let (due, _) = alarm(110)
+    let (other, _) = alarm(111)
+    let sleeps = await clock.begun(1)
+    clock.now = 3
+    clock.end(sleeps[0])
     await due.gate.pass()
     #expect(!other.hasRung)
-    #expect(await hand.begun(2)[1].deadline == 111)
+    #expect(await clock.begun(2)[1].deadline == 111)
   }
 
   /// An alarm may run a slow cancellation handler.
-  @Test func aSlowAlarmDoesNotDelayOthers() async {
+  @Test(.blocksAThread) func aSlowAlarmDoesNotDelayOthers() async {
     final class Slow: Alarm {
       let began = Gate()
       let goOn = DispatchGate()
@@ -174,35 +190,35 @@ import Testing
     }
     let slow = Slow()
     _ = timers.add(1, slack: 0, slow)
-    let (other, _) = bell(2)
-    let sleeps = await hand.begun(1)
-    hand.now = 1
-    hand.end(sleeps[0])
+    let (other, _) = alarm(2)
+    let sleeps = await clock.begun(1)
+    clock.now = 1
+    clock.end(sleeps[0])
     await slow.began.pass()
-    let next = await hand.begun(2)[1]
-    hand.now = 2
-    hand.end(next)
+    let next = await clock.begun(2)[1]
+    clock.now = 2
+    clock.end(next)
     await other.gate.pass()
     slow.goOn.open()
   }
 
-  @Test func anAlarmIsReleasedAfterItHasRungOrWasRemoved() async {
-    weak var rung: Bell?
-    weak var removed: Bell?
+  @Test func anAlarmIsReleasedAfterItHasRungOrWasRemoved() async throws {
+    let released: Gate
+    weak var removed: RecordedAlarm?
     do {
-      let (first, _) = bell(1)
-      let (second, ticket) = bell(2)
-      (rung, removed) = (first, second)
+      let (first, _) = alarm(1)
+      let (second, ticket) = alarm(2)
+      (released, removed) = (first.released, second)
       timers.remove(ticket)
-      let sleeps = await hand.begun(1)
-      hand.now = 1
-      hand.end(sleeps[0])
+      let sleeps = await clock.begun(1)
+      clock.now = 1
+      clock.end(sleeps[0])
       await first.gate.pass()
     }
     #expect(removed == nil)
     // The task in which it rings ends a moment later.
-    while rung != nil { await Task.yield() }
+    try await TimeoutTask(seconds: 300) { await released.pass() }.value
     #expect(timers.count == 0)
-    #expect(hand.sleepers == 0)
+    #expect(clock.sleepers == 0)
   }
 }
