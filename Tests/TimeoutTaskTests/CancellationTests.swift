@@ -38,7 +38,7 @@ import TimeoutTask
     await clock.settle()
     task.cancel()
     await clock.settle()
-    #expect(Set(log.all) == ["a: CancellationError", "work cancelled"])
+    #expect(log.all == ["a: CancellationError", "work cancelled"])
     #expect(clock.pendingSleeps.isEmpty)
   }
 
@@ -57,7 +57,7 @@ import TimeoutTask
     task.cancel()
     _ = waiter("a", for: task)
     await clock.settle()
-    #expect(log.all.contains("a: CancellationError"))
+    #expect(log.all == ["work cancelled", "a: CancellationError"])
   }
 
   @Test func repeatedCancelsHaveNoFurtherEffect() async {
@@ -67,7 +67,7 @@ import TimeoutTask
     for _ in 0..<3 { task.cancel() }
     await clock.settle()
     for _ in 0..<3 { task.cancel() }
-    #expect(log.all.sorted() == ["a: CancellationError", "work cancelled"])
+    #expect(log.all == ["a: CancellationError", "work cancelled"])
   }
 
   @Test func cancelAfterTheOutcomeChangesNothing() async throws {

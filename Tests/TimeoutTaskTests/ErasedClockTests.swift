@@ -116,17 +116,17 @@ import TimeoutTask
   // MARK: - TimeoutTask
 
   @Test func aTimeoutTaskHasItsTimerBeforeItsWorkCanRun() async throws {
-    let late = Log<Duration>()
-    let task = player.start(for: .seconds(5)) { late.add($0) }
+    let lateResults = Log<Duration>()
+    let task = player.start(for: .seconds(5)) { lateResults.add($0) }
     #expect(testClock.pendingSleeps.map(\.deadline.offset) == [.seconds(2)])
     await testClock.advance(by: .seconds(2))
-    await #expect(throws: self.late) { try await task.value }
+    await #expect(throws: late) { try await task.value }
     await testClock.advance(by: .seconds(3))
-    #expect(late.all == [.seconds(5)])
-    let other = player.start(for: .seconds(1)) { late.add($0) }
+    #expect(lateResults.all == [.seconds(5)])
+    let other = player.start(for: .seconds(1)) { lateResults.add($0) }
     await testClock.advance(by: .seconds(1))
     #expect(try await other.value == .seconds(6))
-    #expect(late.all == [.seconds(5)])
+    #expect(lateResults.all == [.seconds(5)])
     try await testClock.checkSuspension()
   }
 
@@ -177,8 +177,8 @@ import TimeoutTask
     #expect(await withRetry(clock: testClock) { 7 } == 7)
     #expect(try await TimeoutTask(timeout: .seconds(2), clock: clock) { 8 }.value == 8)
     #expect(Deadline.remaining(on: .continuous) == nil)
-    let ticks = TestClock<Ticks>()
-    #expect(try await withTimeout(Ticks(count: 2), clock: ticks) { 9 } == 9)
+    let beats = TestClock<Beats>()
+    #expect(try await withTimeout(Beats(count: 2), clock: beats) { 9 } == 9)
   }
 }
 

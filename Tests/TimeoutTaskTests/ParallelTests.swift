@@ -72,6 +72,32 @@ import TimeoutTask
     }
   }
 
+  /// A task has the deadline if and only if the deadline cancels it.
+  @Test func childTasksHaveTheDeadlineAndUnstructuredTasksHaveNone() async throws {
+    @Sendable func hasDeadline() -> Bool { Deadline.current() != nil }
+    for _ in 0..<testCount() / 20 {
+      try await withTimeout(.seconds(3600)) {
+        async let child = hasDeadline()
+        async let unstructured = Task { hasDeadline() }.value
+        async let immediate = Task.immediate { hasDeadline() }.value
+        async let detached = Task.detached { hasDeadline() }.value
+        let inGroup = await withTaskGroup(of: Bool.self) { group in
+          for _ in 0..<4 {
+            group.addTask {
+              async let grandchild = hasDeadline()
+              let stranger = await Task { hasDeadline() }.value
+              return await grandchild && hasDeadline() && !stranger
+            }
+          }
+          return await group.allSatisfy { $0 }
+        }
+        let found = await [child, unstructured, immediate, detached]
+        #expect(found == [true, false, false, false])
+        #expect(inGroup)
+      }
+    }
+  }
+
   @Test func workOnAnActorStartsInOrderAndOnTheActor() async throws {
     for _ in 0..<20 { #expect(try await Sequence().run() == Array(0..<50)) }
   }
@@ -82,7 +108,7 @@ import TimeoutTask
     func run() async throws -> [Int] {
       let tasks = (0..<50).map { number in
         TimeoutTask(seconds: 60) {
-          self.assertIsolated()
+          self.preconditionIsolated()
           self.numbers.append(number)
         }
       }

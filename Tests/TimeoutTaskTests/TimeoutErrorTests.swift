@@ -28,7 +28,7 @@ import TimeoutTask
       TimeoutError(timeout: timeout, operation: "ask").errorDescription
         == "The operation timed out. There was no time left when it began. It was: ask.")
     #expect(
-      TimeoutError(timeout: Ticks(count: -1)).errorDescription
+      TimeoutError(timeout: Beats(count: -1)).errorDescription
         == "The operation timed out. There was no time left when it began.")
   }
 
@@ -73,8 +73,8 @@ import TimeoutTask
     #expect(error.timeout == .seconds(2))
     #expect(error.operation == "ask")
     #expect(error.allowed as? Duration == .seconds(2))
-    #expect(TimeoutError(timeout: Ticks(count: 3)).timeout == nil)
-    #expect(TimeoutError(timeout: Ticks(count: 3)).allowed as? Ticks == Ticks(count: 3))
+    #expect(TimeoutError(timeout: Beats(count: 3)).timeout == nil)
+    #expect(TimeoutError(timeout: Beats(count: 3)).allowed as? Beats == Beats(count: 3))
   }
 
   @Test func equalErrorsAreEqual() {
@@ -82,7 +82,7 @@ import TimeoutTask
       TimeoutError(), TimeoutError(timeout: .seconds(1)), TimeoutError(timeout: .seconds(2)),
       TimeoutError(operation: "a"), TimeoutError(operation: "b"),
       TimeoutError(timeout: .seconds(1), operation: "a"),
-      TimeoutError(timeout: Ticks(count: 1)), TimeoutError(timeout: Ticks(count: 2)),
+      TimeoutError(timeout: Beats(count: 1)), TimeoutError(timeout: Beats(count: 2)),
     ]
     for (i, first) in errors.enumerated() {
       for (j, second) in errors.enumerated() { #expect((first == second) == (i == j)) }

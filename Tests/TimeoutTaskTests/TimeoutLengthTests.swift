@@ -22,7 +22,9 @@ import Testing
   func withoutSecondsTheWorkIsStartedAndCancelled(_ seconds: Double) async {
     let log = Log<Bool>()
     let task = TimeoutTask(seconds: seconds) { log.add(Task.isCancelled) }
-    await #expect(throws: TimeoutError.self) { try await task.value }
+    await #expect(throws: TimeoutError(timeout: Duration(timeoutInSeconds: seconds))) {
+      try await task.value
+    }
     await clock.settle()
     #expect(log.all == [true])
   }
@@ -94,19 +96,19 @@ import Testing
   }
 
   @Test func aClockMayHaveItsOwnDurationType() async {
-    let clock = TestClock<Ticks>()
-    let task = TimeoutTask(timeout: Ticks(count: 3), clock: clock) {
-      try await clock.sleep(for: Ticks(count: 4))
+    let clock = TestClock<Beats>()
+    let task = TimeoutTask(timeout: Beats(count: 3), clock: clock) {
+      try await clock.sleep(for: Beats(count: 4))
     }
-    await clock.advance(by: Ticks(count: 2))
+    await clock.advance(by: Beats(count: 2))
     #expect(clock.pendingSleeps.count == 2)
-    await clock.advance(by: Ticks(count: 1))
-    await #expect(throws: TimeoutError(timeout: Ticks(count: 3))) { try await task.value }
+    await clock.advance(by: Beats(count: 1))
+    await #expect(throws: TimeoutError(timeout: Beats(count: 3))) { try await task.value }
   }
 
   @Test func withTimeoutTakesSeconds() async throws {
     try await withVirtualTime {
-      await #expect(throws: TimeoutError.self) {
+      await #expect(throws: TimeoutError(timeout: .seconds(2.5), operation: "wait")) {
         try await withTimeout(seconds: 2.5, name: "wait") {
           try await Task.sleep(for: .seconds(60))
         }

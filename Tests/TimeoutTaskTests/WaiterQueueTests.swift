@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func removingWaitersInAnyOrderKeepsTheOrder() {
-    var generator = SystemRandomNumberGenerator()
+    var generator = Seeded(state: 1)
     for _ in 0..<100 {
       var queue = WaiterQueue<Int>()
       let tickets = (0..<64).map { _ in queue.takeTicket() }

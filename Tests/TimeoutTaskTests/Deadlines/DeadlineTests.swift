@@ -106,34 +106,6 @@ import TimeoutTask
 
   // MARK: - Tasks that are started inside
 
-  /// A task has the deadline if and only if the deadline cancels it, whatever tasks run in
-  /// parallel.
-  @Test func childTasksHaveTheDeadlineAndUnstructuredTasksHaveNone() async throws {
-    let clock = clock
-    @Sendable func offset() -> Duration? { Deadline.current(on: clock)?.offset }
-    for _ in 0..<testCount() / 20 {
-      try await withTimeout(.seconds(5), clock: clock) {
-        async let child = offset()
-        async let unstructured = Task { offset() }.value
-        async let immediate = Task.immediate { offset() }.value
-        async let detached = Task.detached { offset() }.value
-        let inGroup = await withTaskGroup(of: Bool.self) { group in
-          for _ in 0..<4 {
-            group.addTask {
-              async let grandchild = offset()
-              let stranger = await Task { offset() }.value
-              return await grandchild == .seconds(5) && offset() == .seconds(5) && stranger == nil
-            }
-          }
-          return await group.allSatisfy { $0 }
-        }
-        let found = await [child, unstructured, immediate, detached]
-        #expect(found == [.seconds(5), nil, nil, nil])
-        #expect(inGroup)
-      }
-    }
-  }
-
   @Test func aTaskThatOutlivesTheDeadlinesScopeHasNone() async throws {
     let gate = Gate()
     let task = try await withTimeout(.seconds(5), clock: clock) {
@@ -217,7 +189,7 @@ import TimeoutTask
     let tasks = try await withTimeout(.seconds(5), clock: clock) {
       (0..<10).map { number in
         Task.inheritingDeadline {
-          MainActor.assertIsolated()
+          MainActor.preconditionIsolated()
           #expect(count == number)
           count += 1
         }

@@ -155,7 +155,7 @@ import TimeoutTask
   }
 
   /// A clock that uses all of the tolerance.
-  private struct LateClock: Clock, Identifiable {
+  private struct TolerantClock: Clock, Identifiable {
     let base: TestClock<Duration>
     var id: Int { 1 }
     var now: TestClock<Duration>.Instant { base.now }
@@ -166,8 +166,8 @@ import TimeoutTask
     }
   }
 
-  @Test func aStrictDeadlineInsideATolerantOneIsInTimeOnALateClock() async {
-    let late = LateClock(base: clock)
+  @Test func aStrictDeadlineInsideATolerantOneIsInTimeOnATolerantClock() async {
+    let late = TolerantClock(base: clock)
     let task = Task { [clock, log] in
       try? await withTimeout(.milliseconds(100), tolerance: .seconds(2), clock: late) {
         try? await withTimeout(.milliseconds(150), clock: late) {

@@ -1,5 +1,4 @@
 import Clocks
-import Foundation
 import Testing
 import TimeoutTask
 
@@ -147,30 +146,4 @@ final class Cache: Sendable {
   private let log = Log<[String]>()
   var headlines: [String] { log.all.last ?? [] }
   func store(_ headlines: [String]) { log.add(headlines) }
-}
-
-@Suite struct GuideTests {
-  @Test func eachExampleOfTheGuideIsCompiledAndRun() throws {
-    let here = URL(fileURLWithPath: #filePath)
-    var root = here
-    for _ in 0..<4 { root.deleteLastPathComponent() }
-    let guide = try String(
-      contentsOf: root.appendingPathComponent("Docs/TimeoutTask.md"), encoding: .utf8)
-    let folder = here.deletingLastPathComponent()
-    let sources = try FileManager.default.contentsOfDirectory(atPath: folder.path).map {
-      lines(of: try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8))
-    }
-    let examples = guide.components(separatedBy: "```swift\n").dropFirst()
-      .map { $0.components(separatedBy: "```")[0] }
-    #expect(examples.count > 3)
-    for example in examples {
-      #expect(sources.contains { $0.contains(lines(of: example)) })
-    }
-  }
-
-  /// Returns the text without indentation and empty lines.
-  private func lines(of text: String) -> String {
-    let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-    return "\n" + lines.filter { !$0.isEmpty }.joined(separator: "\n") + "\n"
-  }
 }

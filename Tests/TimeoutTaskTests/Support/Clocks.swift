@@ -16,18 +16,5 @@ struct FailingClock: Clock {
   }
 }
 
-/// A duration that is not `Swift.Duration`.
-struct Ticks: DurationProtocol, Hashable {
-  var count: Int
-
-  static var zero: Ticks { Ticks(count: 0) }
-  static func < (lhs: Ticks, rhs: Ticks) -> Bool { lhs.count < rhs.count }
-  static func + (lhs: Ticks, rhs: Ticks) -> Ticks { Ticks(count: lhs.count + rhs.count) }
-  static func - (lhs: Ticks, rhs: Ticks) -> Ticks { Ticks(count: lhs.count - rhs.count) }
-  static func / (lhs: Ticks, rhs: Int) -> Ticks { Ticks(count: lhs.count / rhs) }
-  static func * (lhs: Ticks, rhs: Int) -> Ticks { Ticks(count: lhs.count * rhs) }
-  static func / (lhs: Ticks, rhs: Ticks) -> Double { Double(lhs.count) / Double(rhs.count) }
-}
-
 /// The work's own error.
 struct Failure: Error, Equatable {}
