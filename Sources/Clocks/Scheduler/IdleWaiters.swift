@@ -143,12 +143,6 @@ struct WaiterQueue: ~Copyable {
 extension Scheduler {
   /// Suspends the current task until the wait ends.
   nonisolated(nonsending) func wait(_ waiter: IdleWaiter) async {
-    guard waiter.isOwn else { return await waitFromScope(waiter) }
-    await suspend(in: waiter)
-  }
-
-  @inline(__always)
-  private nonisolated(nonsending) func suspend(in waiter: IdleWaiter) async {
     await withUnsafeContinuation { continuation in
       waiter.continuation = continuation
       change { state in
@@ -158,25 +152,13 @@ extension Scheduler {
     }
   }
 
-  /// Waits like `wait`. Before and after the wait, lets the current task's scope run until it is idle.
-  ///
-  /// The scope is within the test. This scheduler may be idle while jobs of the scope are ready. An example is the
-  /// first job of a task that is about to sleep on the test's clock.
-  private nonisolated(nonsending) func waitFromScope(_ waiter: IdleWaiter) async {
-    let running = Self.running
-    let scope = running?.isWithin(self) == true ? running : nil
-    await scope?.settle()
-    await suspend(in: waiter)
-    await scope?.settle()
-  }
-
   /// Suspends the current task until everything at the next instant has happened; or, if it is cancelled,
   /// until the test is idle.
   nonisolated(nonsending) func observe(with observer: VirtualClockObserver) async {
     // The observer is changed within `change` only.
     nonisolated(unsafe) let observer = observer
     await withTaskCancellationHandler {
-      await suspend(in: observer)
+      await wait(observer)
     } onCancel: {
       change { _ in observer.mustLook = true }
     }

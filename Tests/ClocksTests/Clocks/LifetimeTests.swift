@@ -45,6 +45,22 @@ import Testing
     #expect(ownership.isEmpty)
   }
 
+  /// A newer scheduler makes no difference to what the older one has to know.
+  @Test func anUnownedTaskIsRememberedWhileASchedulerIsOlder() {
+    let ownership = TaskOwnership()
+    let (older, newer) = (Scheduler(origin: .here()), Scheduler(origin: .here()))
+    ownership.retain(older, newestTask: { 0 })
+    #expect(ownership.owner(ofReadyJob: 1, on: nil).owner == nil)
+    ownership.retain(newer, newestTask: { 10_000 })
+    for id in stride(from: UInt64(10_001), to: 100_000, by: 1_000) {
+      #expect(ownership.owner(ofReadyJob: id, on: nil).owner == nil)
+    }
+    #expect(ownership.owner(ofReadyJob: 1, on: older).owner == nil)
+    ownership.release(older)
+    ownership.release(newer)
+    ownership.checkInvariants()
+  }
+
   @Test func unownedTasksAreForgottenWhenNoSchedulerIsOlder() {
     let ownership = TaskOwnership()
     var id: UInt64 = 0

@@ -26,6 +26,21 @@ import Testing
     #expect(state.claimThread() == nil)
   }
 
+  /// The last job of a scope resumes the test around it, which must not become idle before.
+  @Test func aScopeThatIsOverIsBusyWhileAJobOfItRuns() {
+    let scheduler = Scheduler(origin: .here())
+    var state = SchedulerState(scope: Scope(.standard))
+    state.scope?.isOver = true
+    #expect(scheduler.takeNestingChange(&state) == nil)
+    state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
+    #expect(scheduler.takeNestingChange(&state)?.busy == 1)
+    #expect(state.claimThread() == .pool)
+    #expect(state.step() == "run 1")
+    #expect(scheduler.takeNestingChange(&state) == nil)
+    #expect(state.step() == "rest")
+    #expect(scheduler.takeNestingChange(&state)?.busy == -1)
+  }
+
   @Test func anAbortLeavesARequestedThread() {
     var state = SchedulerState()
     state.jobIsReady(ReadyJob(of: 1, executor: .main), isFromOutside: false)

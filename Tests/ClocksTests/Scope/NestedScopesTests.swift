@@ -88,15 +88,20 @@ import Testing
     #expect(try await waits.value == [.zero, .zero, .zero])
   }
 
+  /// The scope in the middle has nothing to do, and the outermost one does.
   @Test(arguments: 0..<50) func timeWaitsForTheTasksOfEachScopeAround(_: Int) async throws {
     try await withVirtualTime { _ in
+      let (starts, start) = AsyncStream<Void>.makeStream()
       let (signals, signal) = AsyncStream<Void>.makeStream()
-      let other = Task { await signalAfterManyJobs(signal) }
+      let other = Task {
+        for await _ in starts { break }
+        await signalAfterManyJobs(signal)
+      }
       let waited = try await withVirtualTime { middle in
         try await Task.sleep(for: .seconds(1))
+        start.yield()
         return [middle.now.offset, try await waitInScope(for: signals, thenFinishing: signal)]
       }
-      // The first sleep, too, waits for the jobs of the other task.
       #expect(waited == [.seconds(1), .zero])
       await other.value
     }
