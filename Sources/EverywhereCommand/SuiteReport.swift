@@ -38,9 +38,12 @@ struct SuiteReport {
       case orderDependent = "order-dependent"
     }
 
+    /// Whether the test did not run in virtual time. Then neither that nor an order of jobs explains a failure.
+    var isInRealTime: Bool { !first.isVirtual && first.open == 0 }
+
     var result: Result {
       if failed == 0 { return .passed }
-      if isCutOff { return .failed }
+      if isCutOff || isInRealTime { return .failed }
       if passed > 0 && failsAgain != false { return .orderDependent }
       return baseline?.hasPassed == true ? .differs : .failed
     }
@@ -56,7 +59,8 @@ struct SuiteReport {
   ///
   /// A test of Swift Testing whose process ended has to be repeated alone: another test may be the cause.
   var orderDependent: [(name: String, seed: UInt64, mayBeCutOff: Bool)] {
-    entries.filter { $0.value.passed > 0 && $0.value.failed > 0 }.sorted { $0.key < $1.key }
+    entries.filter { $0.value.passed > 0 && $0.value.failed > 0 && !$0.value.isInRealTime }
+      .sorted { $0.key < $1.key }
       .compactMap { name, entry in entry.failingSeed.map { (name, $0, entry.mayBeCutOff) } }
   }
 
@@ -121,17 +125,17 @@ struct SuiteReport {
     lines += section(.orderDependent, "Order-dependent: passes in some orders, and fails in others")
     lines += section(.differs, "Passes in real time, and fails in virtual time")
     lines += section(.failed, baselineSeconds == nil ? "Failed" : "Failed in real time, too") {
-      !$0.isCutOff && (baselineSeconds == nil || $0.baseline != nil)
+      !$0.isCutOff && !$0.isInRealTime && (baselineSeconds == nil || $0.baseline != nil)
     }
     lines += section(.failed, "The process ended while these tests ran") { $0.isCutOff }
     lines += section(
       .failed, "Failed, and missing in the repetition in real time, which ended early"
     ) {
-      !$0.isCutOff && baselineSeconds != nil && $0.baseline == nil
+      !$0.isCutOff && !$0.isInRealTime && baselineSeconds != nil && $0.baseline == nil
     }
+    lines += section(.failed, "Failed, and ran in real time") { !$0.isCutOff && $0.isInRealTime }
     lines += failuresOnlyInRealTime
-    let real = entries.filter { !$0.value.first.isVirtual && $0.value.first.open == 0 }.keys
-      .sorted()
+    let real = entries.filter { $0.value.isInRealTime }.keys.sorted()
     if !real.isEmpty { lines += ["In real time:"] + inRealTime(real) }
     if crashes > 0 {
       lines.append("\(crashes) \(crashes == 1 ? "process" : "processes") crashed, or did not end.")

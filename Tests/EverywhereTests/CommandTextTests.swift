@@ -177,6 +177,24 @@ extension EverywhereCommandTests {
       "\(child.standardOutput)")
   }
 
+  /// Neither virtual time nor an order of jobs explains the failure.
+  @Test(.enabled(if: isTested), arguments: [[], ["--orders", "2"]])
+  func theReportNamesAFailureOfATestInRealTime(_ options: [String]) async throws {
+    let child = try await run(
+      options + ["--real", "passesOnlyInTheRepetition"], filter: "passesOnlyInTheRepetition",
+      exits: 1)
+    let count = options.isEmpty ? "" : ": failed in 2 of 2"
+    let told = """
+      Failed, and ran in real time:
+        EverywhereTests.EverywhereFlakySamples/passesOnlyInTheRepetition()\(count)
+          Expectation failed:
+      """
+    #expect(child.standardOutput.contains("\n\(told) "), "\(child.standardOutput)")
+    #expect(child.standardOutput.contains(": 1 failed; "), "\(child.standardOutput)")
+    #expect(!child.standardOutput.contains("To leave it in real time"), "\(child.standardOutput)")
+    #expect(!child.standardOutput.contains("in virtual time"), "\(child.standardOutput)")
+  }
+
   @Test(.enabled(if: isTested)) func testsWithOneReasonAreCounted() async throws {
     let filter = "EverywhereSamples/(onTheMainActor|namesAFile|leavesATaskBehind|sleepsForNoTime)"
     let child = try await run(["--only", "onTheMainActor"], filter: filter)

@@ -25,6 +25,13 @@ private actor Entries {
   func add(_ entry: Int) { all.append(entry) }
 }
 
+@Suite(.enabled(if: runsSamples)) struct EverywhereFlakySamples {
+  /// Stands for a test that fails now and then.
+  @Test func passesOnlyInTheRepetition() {
+    #expect(ProcessInfo.processInfo.environment["CLOCKS_EVERYWHERE"] == "real")
+  }
+}
+
 @Suite(.enabled(if: runsSamples)) struct EverywhereSamples {
   @Test(arguments: 1...3) func sleeps(_ hours: Int) async throws {
     let start = ContinuousClock.now
