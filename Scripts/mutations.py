@@ -443,7 +443,7 @@ guarantee(
 )
 guarantee(
     "A test goes on whose threads wait for each other, and is exact again when they do",
-    "EverywhereSampleTests|JobPauseTests|ThreadWaitsTests|BlockQueueTests",
+    "EverywhereSampleTests|JobPauseTests|ThreadWaitsTests|BlockQueueTests|IdleProcessTests",
     ("ThreadWaits.becomeParallel", "block = owner.workBegan(on: .parallelJob)", "block = 0"),
     ("LimitedWait.wait", "guard owner.enqueue(callback, after: delay)", "guard owner.enqueue(callback, after: delay * 2)"),
     ("DispatchedBlocks.firstThatMayBegin", "block.queue.isConcurrent && !block.isBarrier", "false"),

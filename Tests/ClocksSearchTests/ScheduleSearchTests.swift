@@ -111,6 +111,24 @@ import Testing
     #expect(shrinker.choices == [])
   }
 
+  /// Either is enough for the failure, and a fault is the rarer cause.
+  @Test func aFaultIsRemovedBeforeAnotherChoice() async {
+    let choices = [ScheduleStep.Kind.fault, .choice].map {
+      Choice(ScheduleStep($0, of: TaskTree.test, 1), 1)
+    }
+    let run = ScheduleRun(.constraints([], choices: choices))
+    #expect(run.faultStrikes(for: TaskTree.test))
+    #expect(run.choose(2, for: TaskTree.test) == 1)
+    #expect(run.record.choices == choices)
+    var shrinker = ScheduleShrinker(deadline: RealTime(in: .seconds(60)))
+    _ = await shrinker.shrink(run.record) { plan in
+      guard case .constraints(_, let tried) = plan else { return nil }
+      return tried.isEmpty ? nil : run.record
+    }
+    #expect(shrinker.choices == [choices[1]])
+    #expect(shrinker.isMinimal)
+  }
+
   @Test func removesAnUnnecessaryConstraint() async {
     let run = runBackwards()
     let waiting = run.record.constraints.map(\.second)

@@ -169,12 +169,16 @@ extension Duration {
   /// The delay, rounded up to four digits, and to whole microseconds.
   var roundedUpAfterReadingTheClockTwice: Duration {
     // A longer delay never ends, and need not be rounded. The arithmetic below does not overflow for shorter delays.
-    guard self < Self.longest else { return self }
+    guard attoseconds < Self.attosecondsOfLongest else { return self }
     var unit: Int128 = 1_000_000_000_000
     while unit &* 10_000 <= attoseconds { unit &*= 10 }
     let remainder = attoseconds % unit
     return remainder > 0 ? Duration(attoseconds: attoseconds - remainder + unit) : self
   }
 
-  private static let longest = Duration.seconds(Int64.max)
+  /// A million million million seconds.
+  @_transparent
+  private static var attosecondsOfLongest: Int128 {
+    1_000_000_000_000_000_000_000_000_000_000_000_000
+  }
 }

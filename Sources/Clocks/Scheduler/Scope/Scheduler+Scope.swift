@@ -151,7 +151,7 @@ extension Scheduler {
       }
       let virtualClock = scope.virtualClock
       let deadline = saturatingSum(virtualClock.now, delayed.delay)
-      guard deadline > virtualClock.now else {
+      guard virtualClock.isFuture(deadline) else {
         state.jobIsReady(job, isFromOutside: false)
         return nil
       }

@@ -68,7 +68,7 @@ struct SkippedExternalWait {
         break
       }
       let time = lastRuns[slot].time
-      if time < oldest { (chosen, oldest) = (slot, time) }
+      if time.attoseconds < oldest.attoseconds { (chosen, oldest) = (slot, time) }
       number += 1
     }
     lastRuns[chosen] = LastRun(task: task, time: now)
