@@ -151,7 +151,7 @@ extension Scheduler {
       }
       let virtualClock = scope.virtualClock
       let deadline = saturatingSum(virtualClock.now, delayed.delay)
-      guard virtualClock.isFuture(deadline) else {
+      guard deadline > virtualClock.now else {
         state.jobIsReady(job, isFromOutside: false)
         return nil
       }

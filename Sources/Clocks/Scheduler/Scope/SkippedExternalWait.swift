@@ -57,7 +57,7 @@ struct SkippedExternalWait {
   @inline(never)
   private mutating func noteRun(of task: UInt64, at now: Duration) {
     var chosen = Self.slot(of: task)
-    var oldest = lastRuns[chosen].time
+    var oldest = lastRuns[chosen].time.attoseconds
     // A debug build would look up the types of a `for` loop each time.
     var number: UInt64 = 1
     while number < Self.slotsOfTask {
@@ -67,8 +67,8 @@ struct SkippedExternalWait {
         chosen = slot
         break
       }
-      let time = lastRuns[slot].time
-      if time.attoseconds < oldest.attoseconds { (chosen, oldest) = (slot, time) }
+      let time = lastRuns[slot].time.attoseconds
+      if time < oldest { (chosen, oldest) = (slot, time) }
       number += 1
     }
     lastRuns[chosen] = LastRun(task: task, time: now)
