@@ -38,7 +38,7 @@ struct SuiteReport {
       case orderDependent = "order-dependent"
     }
 
-    /// Whether the test did not run in virtual time. Then neither that nor an order of jobs explains a failure.
+    /// Whether the test did not run in virtual time. Then neither virtual time nor an order of jobs explains a failure.
     var isInRealTime: Bool { !first.isVirtual && first.open == 0 }
 
     var result: Result {

@@ -1,3 +1,4 @@
+import ClocksSupport
 import Foundation
 import Synchronization
 import TestTraits
@@ -123,7 +124,7 @@ import Testing
 
   /// Jobs that are queued on a busy pool get a thread before the limit ends the wait.
   ///
-  /// In a process of its own, because it occupies all threads of Dispatch.
+  /// In a process of its own, because it occupies all threads of the pool.
   @Test func waitForSleepsWaitsForJobsThatAreReady() async {
     await #expect(processExitsWith: .success) {
       let clock = TestClock()
@@ -189,25 +190,19 @@ private func wait(_ hasBegun: DispatchSemaphore, _ mayGoOn: DispatchSemaphore) {
   mayGoOn.wait()
 }
 
-/// Blocks all threads of the pool.
-private final class BusyPool: Sendable {
-  private let isOver = Atomic(false)
-
-  /// Busy loops, because the pool starts another thread in place of a blocked one.
+/// Occupies all threads of the pool with tasks that no test owns.
+private struct BusyPool {
+  /// Many tasks, between which Dispatch may serve its other queues. They loop, because the pool starts another thread in
+  /// place of a blocked one.
   func keepBusy(for seconds: Double) {
-    let begun = DispatchSemaphore(value: 0)
-    let count = ProcessInfo.processInfo.activeProcessorCount
-    onAThread { [self] in
-      for _ in 0..<count {
-        DispatchQueue.global().async { [self] in
-          while !isOver.load(ordering: .relaxed) {}
+    sync {
+      for _ in 0..<(10 * ProcessInfo.processInfo.activeProcessorCount) {
+        Task {
+          let end = RealTime(in: .seconds(seconds / 10))
+          while !end.hasPassed {}
         }
       }
-      begun.signal()
-      Thread.sleep(forTimeInterval: seconds)
-      isOver.store(true, ordering: .relaxed)
     }
-    begun.wait()
   }
 
   /// Runs `body` on a thread outside every test, and blocks until it has run.
