@@ -4,17 +4,19 @@
 
 /// An instant of real time, even inside a scope.
 package struct RealTime: Comparable, Sendable {
-  /// In nanoseconds; `.max` is never.
-  private let instant: UInt64
+  /// The time since an instant that is the same for the whole process; `.max` is never.
+  package let nanoseconds: UInt64
+
+  package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
   /// The instant that is `duration` from now. O(1).
   package init(in duration: Duration) {
-    instant = Self.now.adding(duration)
+    nanoseconds = Self.now.adding(duration)
   }
 
-  package static func < (lhs: Self, rhs: Self) -> Bool { lhs.instant < rhs.instant }
+  package static func < (lhs: Self, rhs: Self) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
 
-  package var hasPassed: Bool { Self.now >= instant }
+  package var hasPassed: Bool { Self.now >= nanoseconds }
 
   /// Whether the instant passed at least `extra` nanoseconds ago.
   package func hasPassed(by extra: UInt64) -> Bool {
@@ -24,18 +26,18 @@ package struct RealTime: Comparable, Sendable {
   /// The real time since the instant, in nanoseconds; 0 before it.
   package var nanosecondsSince: UInt64 {
     let now = Self.now
-    return now > instant ? now - instant : 0
+    return now > nanoseconds ? now - nanoseconds : 0
   }
 
   /// The real time until the instant, in nanoseconds; 0 after it, `nil` if it is never reached.
   package var nanosecondsLeft: UInt64? {
-    guard instant != .max else { return nil }
+    guard nanoseconds != .max else { return nil }
     let now = Self.now
-    return now < instant ? instant - now : 0
+    return now < nanoseconds ? nanoseconds - now : 0
   }
 
   /// Whether at least `duration` has passed since the instant.
-  package func lasts(_ duration: Duration) -> Bool { Self.now >= instant.adding(duration) }
+  package func lasts(_ duration: Duration) -> Bool { Self.now >= nanoseconds.adding(duration) }
 
   #if os(Linux)
     /// The C library's `clock_gettime`; `nil` until the hooks are installed.

@@ -49,9 +49,21 @@ import Testing
   @Test func servedTimeNeverRunsBackwards() async {
     await #expect(processExitsWith: .success) {
       let instant = ServedTime()
-      ServedTime.withhold(10_000_000_000)
+      ServedTime.checkBegins(withholding: 10_000_000_000, nextIn: .seconds(60))
       #expect(instant.lasts(.zero))
       #expect(!instant.lasts(.nanoseconds(1)))
+    }
+  }
+
+  /// A check may take long, because it writes a report. What it finds after that must not be more than before.
+  @Test func noTimeCountsWhileTheNextCheckIsLate() async {
+    await #expect(processExitsWith: .success) {
+      let instant = ServedTime()
+      ServedTime.checkBegins(withholding: 0, nextIn: .zero)
+      usleep(20_000)
+      #expect(!instant.lasts(.milliseconds(10)))
+      ServedTime.checkBegins(withholding: 0, nextIn: .seconds(60))
+      #expect(instant.lasts(.milliseconds(10)))
     }
   }
 

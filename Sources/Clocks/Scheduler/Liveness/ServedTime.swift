@@ -24,10 +24,26 @@ struct ServedTime {
 
   /// The real time since the instant that does not count.
   var withheld: Duration {
-    .nanoseconds(Int64(clamping: Self.total.load(ordering: .relaxed) - withheldBefore))
+    let total = Self.total.load(ordering: .relaxed) - withheldBefore
+    return .nanoseconds(Int64(clamping: total + Self.delayOfNextCheck))
   }
 
-  static func withhold(_ nanoseconds: UInt64) { total.add(nanoseconds, ordering: .relaxed) }
+  /// Begins a check of the watchdog, and withholds what the interval since the last one does not count.
+  static func checkBegins(withholding nanoseconds: UInt64, nextIn interval: Duration) {
+    total.add(nanoseconds, ordering: .relaxed)
+    nextCheck.store(RealTime(in: interval).nanoseconds, ordering: .relaxed)
+  }
+
+  /// When the watchdog should check next, in nanoseconds as in `RealTime`; `.max` before its first check.
+  private static let nextCheck = Atomic<UInt64>(.max)
+
+  /// By how much the watchdog's next check is late, in nanoseconds.
+  ///
+  /// This time does not count before that check has found how much of it counts. A check that writes a report may take
+  /// half a minute on a busy machine, and a job that began shortly before must not be reported because of that.
+  private static var delayOfNextCheck: UInt64 {
+    RealTime(nanoseconds: nextCheck.load(ordering: .relaxed)).nanosecondsSince
+  }
 }
 
 /// Measures, between two checks of the watchdog, how long the process was kept waiting.

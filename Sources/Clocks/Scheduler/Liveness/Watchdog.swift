@@ -21,7 +21,7 @@ enum Watchdog {
     RealTime(in: interval).schedule {
       MachineLoad.withoutCounting {
         let last = load.next(planned: interval)
-        if let last { ServedTime.withhold(last.withheld) }
+        ServedTime.checkBegins(withholding: last?.withheld ?? 0, nextIn: interval)
         check(limit, last)
       }
       scheduleNextCheck(limit, every: interval)
