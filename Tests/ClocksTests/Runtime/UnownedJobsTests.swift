@@ -34,6 +34,40 @@ import Testing
     for _ in 0..<(cores * 2) { mayEnd.signal() }
   }
 
+  /// Waits for a block of a serial queue, which needs a thread of Dispatch.
+  private static func useSerialQueue() {
+    let queue = DispatchQueue(label: "serial")
+    let mayRun = DispatchSemaphore(value: 0)
+    queue.async { mayRun.wait() }
+    mayRun.signal()
+    queue.sync {}
+  }
+
+  /// Runs an operation in more tasks than Dispatch has threads. If not all end, the process ends with code 3.
+  private static func runInTasks(_ operation: @escaping @Sendable () async -> Void) async {
+    RuntimeHooks.threadIsBlocked()
+    Thread.detachNewThread {
+      sleep(60)
+      exit(3)
+    }
+    await withTaskGroup { group in
+      for _ in 0..<600 { group.addTask { await operation() } }
+    }
+  }
+
+  /// Without this package, jobs take no thread from serial queues. So they do not once a blockage was reported, either.
+  @Test func jobsLeaveSerialQueuesTheirThreads() async {
+    await #expect(processExitsWith: .success) {
+      await Self.runInTasks { Self.useSerialQueue() }
+    }
+  }
+
+  @Test func jobsOfScopesLeaveSerialQueuesTheirThreads() async {
+    await #expect(processExitsWith: .success) {
+      await Self.runInTasks { try? await withVirtualTime { _ in Self.useSerialQueue() } }
+    }
+  }
+
   /// Jobs that each run until they are told to end.
   private final class HeldJobs: Sendable {
     /// Lives as long as the process, as its queue needs it.
@@ -113,11 +147,11 @@ import Testing
       let next = Task {
         // The job waits for a thread, which may be a long time, or is running.
         let limit = RealTime(in: .seconds(60))
-        func isSeen() -> Bool {
-          outside.hasRun.load(ordering: .acquiring) || UnownedJobs.isAnyWaiting
+        while !outside.hasRun.load(ordering: .acquiring), !UnownedJobs.isAnyWaiting {
+          guard !limit.hasPassed else { return }
+          sched_yield()
         }
-        while !isSeen(), !limit.hasPassed { sched_yield() }
-        outside.isInTime.store(isSeen(), ordering: .relaxed)
+        outside.isInTime.store(true, ordering: .relaxed)
       }
       await last.value
       await next.value

@@ -57,7 +57,10 @@ enum RuntimeHooks {
   /// Submits `body` to a queue whose threads run the jobs of `executor`.
   static func startThread(on executor: ExecutorKind, _ body: @escaping @Sendable () -> Void) {
     let isBlocked = InternalDispatch.isPoolBlocked.load(ordering: .relaxed)
-    let pool = InternalDispatch.globalQueue(.default, isBlocked: isBlocked)
+    let pool =
+      isBlocked
+      ? InternalDispatch.queueBesidePool(.default)
+      : InternalDispatch.globalQueue(.default, isBlocked: false)
     InternalDispatch.submit(body, to: executor == .main ? InternalDispatch.mainQueue : pool)
   }
 
@@ -180,6 +183,14 @@ enum InternalDispatch {
       dispatch_get_global_queue(quality.rawValue, isBlocked ? 2 : 0)
     }
 
+    /// Returns a queue that has more threads when those of the pool are blocked.
+    ///
+    /// Dispatch has 255 threads for each quality of service, and serial queues usually have the default one. If a job took
+    /// one of their threads and waited for a serial queue, that queue might get no thread.
+    static func queueBesidePool(_ quality: QualityOfService) -> Queue {
+      globalQueue(.background, isBlocked: true)
+    }
+
     /// Returns a queue like the runtime's own for jobs of a priority (`DispatchGlobalExecutor.cpp`).
     static func cooperativeQueue(_ priority: Int) -> Queue {
       guard let concurrent = RuntimeSymbol.address(of: "_dispatch_queue_attr_concurrent"),
@@ -204,6 +215,11 @@ enum InternalDispatch {
 
     static func globalQueue(_ quality: QualityOfService, isBlocked: Bool) -> Queue {
       global(quality, flags: isBlocked ? 2 : 0)
+    }
+
+    /// Returns a queue that has more threads when those of the pool are blocked.
+    static func queueBesidePool(_ quality: QualityOfService) -> Queue {
+      globalQueue(quality, isBlocked: true)
     }
 
     /// Returns the queue that the runtime has for jobs of a priority (`DispatchGlobalExecutor.cpp`).
@@ -235,6 +251,8 @@ enum InternalDispatch {
     }
 
     static func globalQueue(_ quality: QualityOfService, isBlocked: Bool) -> Queue { .pool }
+
+    static func queueBesidePool(_ quality: QualityOfService) -> Queue { .pool }
 
     static func cooperativeQueue(_ priority: Int) -> Queue { .pool }
   #endif

@@ -86,7 +86,7 @@ final class UnownedJobs: @unchecked Sendable {
       let isBlocked = jobs.lock.withLock { jobs.isQueueBlocked }
       InternalDispatch.submit(
         {
-          // The serial queues of a process share 255 threads, which are those of this queue.
+          // Most serial queues of a process share 255 threads, which are those of this queue.
           InternalDispatch.submit(body, to: InternalDispatch.globalQueue(.default, isBlocked: true))
         }, to: jobs.queue(isBlocked: isBlocked))
     }
@@ -132,7 +132,7 @@ final class UnownedJobs: @unchecked Sendable {
   }
 
   private func queue(isBlocked: Bool) -> InternalDispatch.Queue {
-    isBlocked ? InternalDispatch.globalQueue(QualityOfService(priority), isBlocked: true) : queue
+    isBlocked ? InternalDispatch.queueBesidePool(QualityOfService(priority)) : queue
   }
 
   private func runFirst() {
