@@ -63,6 +63,12 @@ class TaskOwner: @unchecked Sendable {
   /// Guarded by the lock of `TaskOwnership`.
   @exclusivity(unchecked) nonisolated(unsafe) final var registration = OwnerRegistration()
 
+  /// The number of the newest look at external tasks that has found the owner. Guarded by the lock of
+  /// `ExternalTaskRegistry`.
+  @exclusivity(unchecked) nonisolated(unsafe) final var newestLook: UInt64 = 0
+  /// Whether a thread waits for the owner's lock, to recheck the owner's external tasks.
+  private final let isRecheckPending = Atomic(false)
+
   init(isVirtual: Bool, isExplored: Bool = false) {
     hasVirtualTime = isVirtual
     self.isExplored = isExplored
@@ -126,8 +132,17 @@ class TaskOwner: @unchecked Sendable {
   /// Notes that an external task has returned. The task is still in memory.
   func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {}
 
-  /// Checks the external tasks whose return only the owner can see.
-  func recheckExternalTasks() {}
+  /// Checks the external tasks whose return only the owner can see. Must call `recheckBegins` under the owner's lock.
+  func recheckExternalTasks() { recheckBegins() }
+
+  /// Returns whether the current thread must call `recheckExternalTasks`: no other one is about to begin to check.
+  final func mustRecheck() -> Bool {
+    !isRecheckPending.exchange(true, ordering: .acquiringAndReleasing)
+  }
+
+  final func recheckBegins() {
+    _ = isRecheckPending.exchange(false, ordering: .acquiringAndReleasing)
+  }
 
   func taskWasCreated(_ task: UnownedJob) {}
 

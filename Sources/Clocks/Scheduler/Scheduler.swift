@@ -233,6 +233,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
 
   override func recheckExternalTasks() {
     _ = change { state in
+      recheckBegins()
       let (scope, withheld) = (state.scope, state.idleness.ready.withheldTasks)
       let returned = state.idleness.externalTasks.recheckAsyncLets {
         withheld.contains($0) || scope?.isHeldBack($0) ?? false

@@ -7,6 +7,12 @@ import Testing
   private final class Owner: TaskOwner, @unchecked Sendable {
     let back = AsyncStream.makeStream(of: UInt64.self)
     let log = Log<UInt64>()
+    let rechecks = Log<UInt64>()
+
+    override func recheckExternalTasks() {
+      recheckBegins()
+      rechecks.add(0)
+    }
 
     override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
       log.add(task)
@@ -42,6 +48,26 @@ import Testing
     ExternalTaskRegistry.endJob(job)
     // Immediately, or when the actor drains of other tests have ended that ran at that moment.
     #expect(await owner.back.stream.first { _ in true } == handle.id)
+
+    await clock.advance(by: .seconds(1))
+    try await task.value
+  }
+
+  /// Hundreds of threads may look together. A third one would find what the second one finds.
+  @Test func anOwnerIsNotRecheckedWhileAnotherThreadIsAboutTo() async throws {
+    let clock = TestClock()
+    let owner = Owner(isVirtual: false)
+    let (task, handle) = try await sleepingTask(on: clock)
+    #expect(owner.mustRecheck())
+    let number = try #require(
+      ExternalTaskRegistry.add(handle, of: owner, onlyOwnerCanTell: true))
+    ExternalTaskRegistry.look()
+    #expect(owner.rechecks.all == [])
+    owner.recheckBegins()
+    ExternalTaskRegistry.look()
+    // By this thread, or by one of another test.
+    #expect(await becomesTrue { !owner.rechecks.all.isEmpty })
+    ExternalTaskRegistry.remove(number)
 
     await clock.advance(by: .seconds(1))
     try await task.value

@@ -55,6 +55,10 @@ enum ExternalTaskRegistry {
   @exclusivity(unchecked) nonisolated(unsafe) private static var unused: RunningJob?
   @exclusivity(unchecked) nonisolated(unsafe) private static var next: UInt64 = 1
   @exclusivity(unchecked) nonisolated(unsafe) private static var entries: [Entry] = []
+  /// Counts the looks.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var looks: UInt64 = 0
+  /// Whether a thread that runs no job of an owner waits for the lock, to look.
+  private static let isLookPending = Atomic(false)
 
   /// Notes that a job of `task` begins, or an actor drain if `task` is 0. The result is for `endJob`. O(1).
   static func beginJob(of task: UInt64 = 0) -> RunningJob {
@@ -85,17 +89,28 @@ enum ExternalTaskRegistry {
   }
 
   /// Finds the tasks that have returned, and notifies their owners. O(external tasks).
+  ///
+  /// Hundreds of threads may do this together, and wait for the same locks. So thread C returns if thread B is about to
+  /// look, because what thread C would find, thread B finds. Until an owner is notified of a task's return, it waits for
+  /// the task. But a thread that runs a job of an owner does look for that owner: in a search, the owner must be
+  /// notified after the same job in each run.
   static func look() {
+    let owner = ThreadContext.current?.pointee.owner
+    if owner == nil, isLookPending.exchange(true, ordering: .acquiringAndReleasing) { return }
     var back: [Entry] = []
     var ownersToRecheck: [TaskOwner] = []
     lock.withLock {
+      if owner == nil { _ = isLookPending.exchange(false, ordering: .acquiringAndReleasing) }
       if entries.count > 0 { findBack(&back, &ownersToRecheck) }
     }
     // The loops use an index, because a debug build takes ten times as long to iterate over an `Array`.
     for index in 0..<back.count {
       back[index].owner.externalTaskReturned(back[index].task.id, back[index].number)
     }
-    for index in 0..<ownersToRecheck.count { ownersToRecheck[index].recheckExternalTasks() }
+    for index in 0..<ownersToRecheck.count {
+      let found = ownersToRecheck[index]
+      if found === owner || found.mustRecheck() { found.recheckExternalTasks() }
+    }
   }
 
   /// Removes from `entries` each task that is not external any more, and appends it to `back`.
@@ -103,13 +118,15 @@ enum ExternalTaskRegistry {
   /// Uses pointers, because this runs whenever a job ends, and a debug build copies, retains and releases each
   /// element that it reads from an array.
   private static func findBack(_ back: inout [Entry], _ ownersToRecheck: inout [TaskOwner]) {
+    looks += 1
     var kept = 0
     let count = entries.count
     entries.withUnsafeMutableBufferPointer { buffer in
       guard let entries = buffer.baseAddress else { return }
       for index in 0..<count {
         if entries[index].onlyOwnerCanTell {
-          if !ownersToRecheck.contains(where: { $0 === entries[index].owner }) {
+          if entries[index].owner.newestLook != looks {
+            entries[index].owner.newestLook = looks
             ownersToRecheck.append(entries[index].owner)
           }
         } else if isBack(entries + index) {

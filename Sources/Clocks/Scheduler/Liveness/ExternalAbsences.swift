@@ -13,8 +13,6 @@ extension Scheduler {
   func newAbsence(
     after limit: Duration, isAnyRunning: Bool = false, mayBeLost: Bool = false
   ) -> Absence? {
-    // An external task may have returned unseen.
-    ExternalTaskRegistry.look()
     let mayBeLost = mayBeLost && !isTestOver
     let due: (changes: UInt64, isMissed: Bool)? = change { state in
       let isMissed = state.isExternalWorkMissed

@@ -47,6 +47,8 @@ enum Watchdog {
     var hasEndedSleeps = false
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     if let interval { noteRunningTime(of: schedulers, in: interval, limit) }
+    // An external task may have returned unseen.
+    ExternalTaskRegistry.look()
     for scheduler in schedulers {
       scheduler.submitMainBlocksIfHeld()
       let goesOn = scheduler.scope?.options.goesOnWithout
