@@ -70,6 +70,7 @@ extension Scheduler: PausableOwner {
 
   func pause(_ job: PausedJob, _ context: UnsafeMutablePointer<ThreadContext>?) {
     context?.pointee.ownersAwaitingEnd.append(self)
+    ExtraThreads.changeBlocked(by: 1)
     change { state in
       if let number = context?.pointee.number {
         state.startedJobPauses(on: number)
@@ -85,6 +86,7 @@ extension Scheduler: PausableOwner {
   }
 
   func resume(_ job: PausedJob) {
+    ExtraThreads.changeBlocked(by: -1)
     change { state in
       state.idleness.externallyStartedJobsBegan(isOnMain: job.takesMain)
       state.scope?.pausedTasks.remove(job.task)

@@ -46,6 +46,7 @@ extension Scheduler {
       RuntimeHooks.threadIsBlocked()
       change { _ in }
       parked.isResumed.wait()
+      RuntimeHooks.threadContinues()
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
       noteActingThread()
     }

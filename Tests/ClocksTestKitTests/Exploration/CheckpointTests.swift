@@ -210,6 +210,17 @@ private actor Desk {
     }
   }
 
+  /// Each task's thread waits at the checkpoint. In a process of its own, because the threads stay for seconds.
+  @Test func moreTasksThanDispatchHasThreads() async {
+    await #expect(processExitsWith: .success) {
+      try await withSchedules(20) { time in
+        await withTaskGroup { group in
+          for _ in 0..<300 { group.addTask { time.checkpoint("here") } }
+        }
+      }
+    }
+  }
+
   /// The task in which the condition of an invariant runs is not the test's: it decides nothing, and is never parked.
   @Test func aConditionDecidesNothing() async throws {
     let seen = Log<Int>()

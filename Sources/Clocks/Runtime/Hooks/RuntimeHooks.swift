@@ -56,19 +56,26 @@ enum RuntimeHooks {
 
   /// Submits `body` to a queue whose threads run the jobs of `executor`.
   static func startThread(on executor: ExecutorKind, _ body: @escaping @Sendable () -> Void) {
-    let isBlocked = InternalDispatch.isPoolBlocked.load(ordering: .relaxed)
-    let pool =
-      isBlocked
-      ? InternalDispatch.queueBesidePool(.default)
-      : InternalDispatch.globalQueue(.default, isBlocked: false)
+    if executor == .pool, isPoolBlocked.load(ordering: .relaxed) {
+      return ExtraThreads.submit(body, .default)
+    }
+    let pool = InternalDispatch.globalQueue(.default, isBlocked: false)
     InternalDispatch.submit(body, to: executor == .main ? InternalDispatch.mainQueue : pool)
   }
 
+  /// Whether a job has occupied its thread for long. Dispatch adds a thread for a blocked one, but not for one that
+  /// loops.
+  static let isPoolBlocked = Atomic(false)
+
   /// From now on, starts another thread for a job if none is free. Called when a job occupies its thread for long.
   static func threadIsBlocked() {
-    InternalDispatch.isPoolBlocked.store(true, ordering: .relaxed)
+    ExtraThreads.changeBlocked(by: 1)
+    isPoolBlocked.store(true, ordering: .relaxed)
     for jobs in UnownedJobs.ofPool { jobs.useMoreThreads() }
   }
+
+  /// Undoes a call of `threadIsBlocked` whose job continues. Jobs still have more threads than those of Dispatch's pool.
+  static func threadContinues() { ExtraThreads.changeBlocked(by: -1) }
 
   #if canImport(Dispatch)
     static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainQueueKey) != nil }
@@ -165,10 +172,6 @@ extension ThreadContext {
 
 /// The functions of Dispatch that are not replaced, for the package's own work.
 enum InternalDispatch {
-  /// Whether a job has occupied its thread for long. Dispatch adds a thread for a blocked one, but not for one that
-  /// loops.
-  fileprivate static let isPoolBlocked = Atomic(false)
-
   #if os(Linux)
     typealias Queue = dispatch_queue_t
 
@@ -181,14 +184,6 @@ enum InternalDispatch {
     static func globalQueue(_ quality: QualityOfService, isBlocked: Bool) -> Queue {
       // 2 is `DISPATCH_QUEUE_OVERCOMMIT` (`dispatch/queue_private.h`): one more thread if all are taken.
       dispatch_get_global_queue(quality.rawValue, isBlocked ? 2 : 0)
-    }
-
-    /// Returns a queue that has more threads when those of the pool are blocked.
-    ///
-    /// Dispatch has 255 threads for each quality of service, and serial queues usually have the default one. If a job took
-    /// one of their threads and waited for a serial queue, that queue might get no thread.
-    static func queueBesidePool(_ quality: QualityOfService) -> Queue {
-      globalQueue(.background, isBlocked: true)
     }
 
     /// Returns a queue like the runtime's own for jobs of a priority (`DispatchGlobalExecutor.cpp`).
@@ -215,11 +210,6 @@ enum InternalDispatch {
 
     static func globalQueue(_ quality: QualityOfService, isBlocked: Bool) -> Queue {
       global(quality, flags: isBlocked ? 2 : 0)
-    }
-
-    /// Returns a queue that has more threads when those of the pool are blocked.
-    static func queueBesidePool(_ quality: QualityOfService) -> Queue {
-      globalQueue(quality, isBlocked: true)
     }
 
     /// Returns the queue that the runtime has for jobs of a priority (`DispatchGlobalExecutor.cpp`).
@@ -251,8 +241,6 @@ enum InternalDispatch {
     }
 
     static func globalQueue(_ quality: QualityOfService, isBlocked: Bool) -> Queue { .pool }
-
-    static func queueBesidePool(_ quality: QualityOfService) -> Queue { .pool }
 
     static func cooperativeQueue(_ priority: Int) -> Queue { .pool }
   #endif

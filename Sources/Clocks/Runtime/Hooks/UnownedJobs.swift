@@ -83,12 +83,15 @@ final class UnownedJobs: @unchecked Sendable {
   static func afterReadyWork(_ body: @escaping @Sendable () -> Void) {
     RuntimeHooks.startThread(on: .pool) {
       let jobs = all[Int(TaskPriority.medium.rawValue)]
-      let isBlocked = jobs.lock.withLock { jobs.isQueueBlocked }
-      InternalDispatch.submit(
-        {
-          // Most serial queues of a process share 255 threads, which are those of this queue.
-          InternalDispatch.submit(body, to: InternalDispatch.globalQueue(.default, isBlocked: true))
-        }, to: jobs.queue(isBlocked: isBlocked))
+      let submit: @Sendable () -> Void = {
+        // Most serial queues of a process share 255 threads, which are those of this queue.
+        InternalDispatch.submit(body, to: InternalDispatch.globalQueue(.default, isBlocked: true))
+      }
+      if jobs.lock.withLock({ jobs.isQueueBlocked }) {
+        ExtraThreads.submit(submit, .default)
+      } else {
+        InternalDispatch.submit(submit, to: jobs.queue)
+      }
     }
   }
 
@@ -121,7 +124,9 @@ final class UnownedJobs: @unchecked Sendable {
   }
 
   private func startThread(isQueueBlocked: Bool) {
-    let queue = queue(isBlocked: isQueueBlocked)
+    guard !isQueueBlocked else {
+      return ExtraThreads.submit({ self.runFirst() }, QualityOfService(priority))
+    }
     #if os(Linux)
       dispatch_async_f(queue, Unmanaged.passUnretained(self).toOpaque()) {
         Unmanaged<UnownedJobs>.fromOpaque($0!)._withUnsafeGuaranteedRef { $0.runFirst() }
@@ -129,10 +134,6 @@ final class UnownedJobs: @unchecked Sendable {
     #else
       InternalDispatch.submit({ self.runFirst() }, to: queue)
     #endif
-  }
-
-  private func queue(isBlocked: Bool) -> InternalDispatch.Queue {
-    isBlocked ? InternalDispatch.queueBesidePool(QualityOfService(priority)) : queue
   }
 
   private func runFirst() {

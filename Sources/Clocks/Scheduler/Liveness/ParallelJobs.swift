@@ -69,6 +69,7 @@ extension SchedulerState {
   @inline(never)
   mutating func parallelJobEnded(on number: Int) {
     guard let job = scope?.parallelJobs.removeValue(forKey: number) else { return }
+    RuntimeHooks.threadContinues()
     dispatchedBlockEnded(job.block)
     scope?.pausedTasks.remove(job.task)
     if job.isOnMain { idleness.isMainTaken = false }

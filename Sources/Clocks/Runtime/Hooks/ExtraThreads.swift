@@ -1,0 +1,152 @@
+import ClocksSupport
+
+#if os(Linux) && canImport(Glibc)
+  import Glibc
+#endif
+
+/// The threads that run jobs once a job has blocked its thread.
+///
+/// Dispatch has 255 threads for all serial queues. If jobs ran on those threads and waited for serial queues, the queues
+/// might get no thread. So these threads are not Dispatch's.
+///
+/// There are at most 64 of them, and one more for each job that is known to be blocked. With many more threads than
+/// processors, each would rarely run, and so would the watchdog's.
+enum ExtraThreads {
+  #if os(Linux) && canImport(Glibc)
+    private final class Work {
+      let body: @Sendable () -> Void
+      var next: Work?
+
+      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+
+    /// Guards the variables below. Rank `leaf`.
+    private static let lock = Lock(.leaf)
+    /// The work that waits for a thread, in its order.
+    @exclusivity(unchecked) nonisolated(unsafe) private static var first: Work?
+    @exclusivity(unchecked) nonisolated(unsafe) private static var last: Work?
+    @exclusivity(unchecked) nonisolated(unsafe) private static var threads = 0
+    /// The number of threads that wait for work, less those for which `isReady` was, or will be, signalled.
+    @exclusivity(unchecked) nonisolated(unsafe) private static var idle = 0
+    @exclusivity(unchecked) nonisolated(unsafe) private static var most = 64
+
+    private static let isReady = ThreadSemaphore()
+
+    /// Runs `body` on one of the threads. O(1).
+    static func submit(_ body: @escaping @Sendable () -> Void, _: QualityOfService) {
+      let work = Work(body)
+      let (isAnyIdle, mayStart) = lock.withLock {
+        if let last { last.next = work } else { first = work }
+        last = work
+        if idle > 0 {
+          idle -= 1
+          return (true, false)
+        }
+        guard threads < most else { return (false, false) }
+        threads += 1
+        return (false, true)
+      }
+      if isAnyIdle { isReady.signal() }
+      if mayStart { startThread() }
+    }
+
+    /// Notes that `change` more jobs block their threads, or fewer if it is negative.
+    static func changeBlocked(by change: Int) {
+      let count = lock.withLock {
+        most += change
+        // Without work that waits, the new threads would have nothing to do.
+        guard first != nil, threads < most else { return 0 }
+        let count = max(0, min(change, most - threads))
+        threads += count
+        return count
+      }
+      for _ in 0..<count { startThread() }
+    }
+
+    private typealias Body =
+      @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+    private typealias Create =
+      @convention(c) (
+        UnsafeMutableRawPointer?, UnsafeRawPointer?, @escaping Body, UnsafeMutableRawPointer?
+      ) -> CInt
+
+    /// Is looked up, because calls by this program may be redirected to a function that counts the threads of a test.
+    private static let create = RuntimeSymbol.function("pthread_create", as: Create.self)
+
+    private static func startThread() {
+      guard !createThread() else { return }
+      lock.withLock { threads -= 1 }
+      InternalDispatch.submit(
+        { takeFirst()?.body() }, to: InternalDispatch.globalQueue(.default, isBlocked: true))
+    }
+
+    /// Creates a thread, and returns whether that was possible.
+    private static func createThread() -> Bool {
+      guard let create else { return false }
+      nonisolated(unsafe) var thread = pthread_t()
+      let isCreated = withUnsafeMutablePointer(to: &thread) { create($0, nil, body, nil) == 0 }
+      if isCreated { pthread_detach(thread) }
+      return isCreated
+    }
+
+    private static let body: Body = { _ in
+      blockSignals()
+      while let work = next() { work.body() }
+      return nil
+    }
+
+    /// Like Dispatch, leaves signals that are sent to the process to other threads.
+    private static func blockSignals() {
+      var signals = sigset_t()
+      sigfillset(&signals)
+      for own in [SIGILL, SIGTRAP, SIGFPE, SIGBUS, SIGSEGV, SIGSYS, SIGPIPE, SIGPROF] {
+        sigdelset(&signals, own)
+      }
+      pthread_sigmask(SIG_SETMASK, &signals, nil)
+    }
+
+    private static func takeFirst() -> Work? { lock.withLock { removeFirst() } }
+
+    /// Requires the lock.
+    private static func removeFirst() -> Work? {
+      guard let work = first else { return nil }
+      first = work.next
+      if first == nil { last = nil }
+      // Work that blocks its thread must not keep the work after it in memory.
+      work.next = nil
+      return work
+    }
+
+    /// Returns the work that the current thread does next; `nil` if the thread ends.
+    private static func next() -> Work? {
+      while true {
+        let (work, mayWait) = lock.withLock { () -> (Work?, Bool) in
+          if threads <= most, let work = removeFirst() { return (work, false) }
+          guard threads <= most else {
+            threads -= 1
+            return (nil, false)
+          }
+          idle += 1
+          return (nil, true)
+        }
+        guard mayWait else { return work }
+        if isReady.wait(seconds: 5) { continue }
+        let ends = lock.withLock {
+          guard idle > 0 else { return false }
+          idle -= 1
+          threads -= 1
+          return true
+        }
+        if ends { return nil }
+        // The signal comes after the wait has ended.
+        isReady.wait()
+      }
+    }
+  #else
+    static func submit(_ body: @escaping @Sendable () -> Void, _ quality: QualityOfService) {
+      InternalDispatch.submit(body, to: InternalDispatch.globalQueue(quality, isBlocked: true))
+    }
+
+    static func changeBlocked(by change: Int) {}
+  #endif
+}

@@ -1,0 +1,69 @@
+import Dispatch
+import TestTraits
+import Testing
+
+@testable import Clocks
+
+/// The threads that run jobs while the pool is blocked. In processes of their own, whose threads they use up.
+@Suite struct ExtraThreadsTests {
+  /// Submits work that waits for `end`, and returns when as much of it as `expected` has begun.
+  private static func submit(
+    _ count: Int, until end: DispatchSemaphore, _ begun: Tally, expecting expected: Int
+  ) async throws {
+    for _ in 0..<count {
+      ExtraThreads.submit(
+        {
+          begun.add()
+          end.wait()
+          end.signal()
+        }, .default)
+    }
+    while begun.value < expected { try await Task.sleep(for: .milliseconds(1)) }
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(begun.value == expected)
+  }
+
+  @Test func eachBlockedJobIsReplaced() async {
+    await #expect(processExitsWith: .success) {
+      let end = DispatchSemaphore(value: 0)
+      let begun = Tally()
+      try await Self.submit(300, until: end, begun, expecting: 64)
+      ExtraThreads.changeBlocked(by: 40)
+      try await Self.submit(0, until: end, begun, expecting: 104)
+      ExtraThreads.changeBlocked(by: -40)
+      end.signal()
+      while begun.value < 300 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+  }
+
+  @Test func blockedWorkKeepsNothingElseInMemory() async {
+    await #expect(processExitsWith: .success) {
+      let (mayContinue, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let begun = Tally()
+      // All threads but one are blocked until the end. The last one makes sure that works follow one another.
+      try await Self.submit(63, until: end, begun, expecting: 63)
+      ExtraThreads.submit({ mayContinue.wait() }, .default)
+      ExtraThreads.submit({ end.wait() }, .default)
+      var object: Tally? = Tally()
+      weak let reference = object
+      ExtraThreads.submit({ [object] in object?.add() }, .default)
+      ExtraThreads.changeBlocked(by: 1)
+      object = nil
+      mayContinue.signal()
+      while reference != nil { try await Task.sleep(for: .milliseconds(1)) }
+    }
+  }
+
+  @Test func workBeginsInOrder() async {
+    await #expect(processExitsWith: .success) {
+      let log = Log<Int>()
+      let end = DispatchSemaphore(value: 0)
+      try await Self.submit(63, until: end, Tally(), expecting: 63)
+      // One thread is left.
+      for number in 0..<1_000 { ExtraThreads.submit({ log.add(number) }, .default) }
+      while log.all.count < 1_000 { try await Task.sleep(for: .milliseconds(1)) }
+      #expect(log.all == Array(0..<1_000))
+      end.signal()
+    }
+  }
+}
