@@ -30,8 +30,22 @@ def guarantee(text, likely, *entries):
 guarantee(
     "Limits for what seems to hang are measured without the time in which the machine was busy",
     "ServedTimeTests|StuckTestsTests",
-    ("ServedTime.lasts", "duration + withheld", "duration"),
+    ("ServedTime.lasts", "real - withheld(of: real)", "real"),
+    ("ServedTime.withheld", "total + sinceCheckIsMissing", "total"),
     ("Interval.withheld", "max(real / 16, UInt64(served))", "UInt64(served)"),
+)
+
+guarantee(
+    "A blocked job takes no thread from other jobs, and keeps nothing else in memory",
+    "ExtraThreadsTests|UnownedJobsTests|CheckpointTests",
+    ("ExtraThreads.changeBlocked", "most += change", "_ = change"),
+    ("ExtraThreads.removeFirst", "work.next = nil", ""),
+)
+
+guarantee(
+    "The return of an external task is found although another thread was about to look",
+    "ExternalTaskRegistryTests",
+    ("TaskOwner.recheckBegins", "exchange(false", "exchange(true"),
 )
 
 guarantee(

@@ -52,18 +52,26 @@ import Testing
       ServedTime.checkBegins(withholding: 10_000_000_000, nextIn: .seconds(60))
       #expect(instant.lasts(.zero))
       #expect(!instant.lasts(.nanoseconds(1)))
+      // The interval as a whole was longer than the time since the instant.
+      #expect(instant.withheld < .seconds(10))
     }
   }
 
   /// A check may take long, because it writes a report. What it finds after that must not be more than before.
-  @Test func noTimeCountsWhileTheNextCheckIsLate() async {
+  @Test func noTimeCountsWhileACheckIsMissing() async {
     await #expect(processExitsWith: .success) {
-      let instant = ServedTime()
+      let before = ServedTime()
       ServedTime.checkBegins(withholding: 0, nextIn: .zero)
-      usleep(20_000)
-      #expect(!instant.lasts(.milliseconds(10)))
+      usleep(1_010_000)
+      let since = ServedTime()
+      usleep(1_000_000)
+      #expect(before.withheld >= .seconds(1))
+      #expect(!before.lasts(.seconds(2)))
+      #expect(since.withheld >= .seconds(1))
+      #expect(!since.lasts(.milliseconds(10)))
       ServedTime.checkBegins(withholding: 0, nextIn: .seconds(60))
-      #expect(instant.lasts(.milliseconds(10)))
+      #expect(before.lasts(.seconds(2)))
+      #expect(since.lasts(.seconds(1)))
     }
   }
 

@@ -16,33 +16,39 @@ struct ServedTime {
   var nanosecondsSince: UInt64 { start.nanosecondsSince }
 
   /// Whether at least `duration` of served time has passed since the instant.
-  ///
-  /// Served time never runs backwards. Time that is withheld after the instant may have passed before it.
   func lasts(_ duration: Duration) -> Bool {
-    duration <= .zero || start.lasts(duration + withheld)
+    let real = nanosecondsSince
+    return .nanoseconds(Int64(clamping: real - withheld(of: real))) >= duration
   }
 
   /// The real time since the instant that does not count.
-  var withheld: Duration {
+  var withheld: Duration { .nanoseconds(Int64(clamping: withheld(of: nanosecondsSince))) }
+
+  /// How much of the real time since the instant does not count, in nanoseconds.
+  ///
+  /// Time that is withheld after the instant may have passed before it.
+  private func withheld(of real: UInt64) -> UInt64 {
     let total = Self.total.load(ordering: .relaxed) - withheldBefore
-    return .nanoseconds(Int64(clamping: total + Self.delayOfNextCheck))
+    return min(total + sinceCheckIsMissing, real)
   }
 
   /// Begins a check of the watchdog, and withholds what the interval since the last one does not count.
   static func checkBegins(withholding nanoseconds: UInt64, nextIn interval: Duration) {
     total.add(nanoseconds, ordering: .relaxed)
-    nextCheck.store(RealTime(in: interval).nanoseconds, ordering: .relaxed)
+    checkIsMissing.store(RealTime(in: interval + .seconds(1)).nanoseconds, ordering: .relaxed)
   }
 
-  /// When the watchdog should check next, in nanoseconds as in `RealTime`; `.max` before its first check.
-  private static let nextCheck = Atomic<UInt64>(.max)
+  /// When the watchdog's next check is more than a second late, in nanoseconds as in `RealTime`; `.max` before its first
+  /// check.
+  private static let checkIsMissing = Atomic<UInt64>(.max)
 
-  /// By how much the watchdog's next check is late, in nanoseconds.
+  /// How much of the time since the instant has passed while a check was more than a second late, in nanoseconds.
   ///
-  /// This time does not count before that check has found how much of it counts. A check that writes a report may take
-  /// half a minute on a busy machine, and a job that began shortly before must not be reported because of that.
-  private static var delayOfNextCheck: UInt64 {
-    RealTime(nanoseconds: nextCheck.load(ordering: .relaxed)).nanosecondsSince
+  /// That time does not count before the check has found how much of it counts. A check that writes a report may take
+  /// half a minute on a busy machine. A job that began shortly before must not be reported because of that.
+  private var sinceCheckIsMissing: UInt64 {
+    let missing = RealTime(nanoseconds: Self.checkIsMissing.load(ordering: .relaxed))
+    return max(missing, start).nanosecondsSince
   }
 }
 
@@ -88,6 +94,8 @@ struct MachineLoad {
   private var planned = Duration.zero
   private var run = Self.processorTime
   private var waits = Self.waits
+  /// Whether the pool was blocked when a block was submitted last.
+  private var wasBlocked = false
   /// Is true when Dispatch has started a thread for the block that was submitted last.
   private static let hasServedBlock = Atomic(true)
 
@@ -107,7 +115,10 @@ struct MachineLoad {
       run: now - min(now, run),
       waits: waits.map { thread, wait in wait - min(wait, self.waits[thread] ?? 0) },
       hasServedBlock: hasServed)
-    if hasServed {
+    // A block that was submitted before the pool was blocked may never begin.
+    let isBlocked = RuntimeHooks.isPoolBlocked.load(ordering: .relaxed)
+    if hasServed || isBlocked != wasBlocked {
+      wasBlocked = isBlocked
       Self.hasServedBlock.store(false, ordering: .relaxed)
       UnownedJobs.afterReadyWork { Self.hasServedBlock.store(true, ordering: .releasing) }
     }
