@@ -36,6 +36,24 @@ import Testing
     }
   }
 
+  /// A thread that is woken for work, and is one too many, ends.
+  @Test func noWorkIsLeftByAThreadThatEnds() async {
+    await #expect(processExitsWith: .success) {
+      let end = DispatchSemaphore(value: 0)
+      ExtraThreads.changeBlocked(by: 10)
+      try await Self.submit(74, until: end, Tally(), expecting: 74)
+      end.signal()
+      // Now all threads wait for work.
+      try await Task.sleep(for: .milliseconds(100))
+      ExtraThreads.changeBlocked(by: -10)
+      for _ in 0..<20 {
+        let hasRun = Tally()
+        ExtraThreads.submit({ hasRun.add() }, .default)
+        #expect(await becomesTrue { hasRun.value == 1 })
+      }
+    }
+  }
+
   @Test func blockedWorkKeepsNothingElseInMemory() async {
     await #expect(processExitsWith: .success) {
       let (mayContinue, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -117,29 +117,48 @@ enum ExtraThreads {
       return work
     }
 
+    /// What the current thread does next.
+    private enum Step {
+      case run(Work)
+      case wait
+      case end(wakesAnother: Bool)
+    }
+
+    private static func nextStep() -> Step {
+      lock.withLock {
+        guard threads <= most else {
+          threads -= 1
+          // The thread may have been woken for work that it leaves now.
+          let wakesAnother = first != nil && idle > 0
+          if wakesAnother { idle -= 1 }
+          return .end(wakesAnother: wakesAnother)
+        }
+        if let work = removeFirst() { return .run(work) }
+        idle += 1
+        return .wait
+      }
+    }
+
     /// Returns the work that the current thread does next; `nil` if the thread ends.
     private static func next() -> Work? {
       while true {
-        let (work, mayWait) = lock.withLock { () -> (Work?, Bool) in
-          if threads <= most, let work = removeFirst() { return (work, false) }
-          guard threads <= most else {
+        switch nextStep() {
+        case .run(let work): return work
+        case .end(let wakesAnother):
+          if wakesAnother { isReady.signal() }
+          return nil
+        case .wait:
+          if isReady.wait(seconds: 5) { continue }
+          let ends = lock.withLock {
+            guard idle > 0 else { return false }
+            idle -= 1
             threads -= 1
-            return (nil, false)
+            return true
           }
-          idle += 1
-          return (nil, true)
+          if ends { return nil }
+          // The signal comes after the wait has ended.
+          isReady.wait()
         }
-        guard mayWait else { return work }
-        if isReady.wait(seconds: 5) { continue }
-        let ends = lock.withLock {
-          guard idle > 0 else { return false }
-          idle -= 1
-          threads -= 1
-          return true
-        }
-        if ends { return nil }
-        // The signal comes after the wait has ended.
-        isReady.wait()
       }
     }
   #else
