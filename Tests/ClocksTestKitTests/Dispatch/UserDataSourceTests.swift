@@ -84,6 +84,8 @@
       let source = DispatchSource.makeUserDataAddSource(queue: DispatchQueue(label: "sum"))
       source.setEventHandler { log.add(source.data) }
       source.activate()
+      // A thread that registers the source may call the handler although the source is suspended meanwhile.
+      try await VirtualTime.required.settle()
       source.suspend()
       source.add(data: 1)
       try await Task.sleep(for: .seconds(1))
