@@ -68,7 +68,7 @@ import Testing
       ExtraThreads.changeBlocked(by: 1)
       object = nil
       mayContinue.signal()
-      while reference != nil { try await Task.sleep(for: .milliseconds(1)) }
+      #expect(await becomesTrue { reference == nil })
     }
   }
 
