@@ -41,7 +41,7 @@ package enum Everywhere {
   /// Prepares the process, before it has a second thread.
   package static func begin() {
     endWithCommand()
-    // Tests may block threads, so Dispatch must start another thread whenever none is free.
+    // Tests may block the threads of Dispatch's pool, so jobs run on threads of this package.
     RuntimeHooks.threadIsBlocked()
     Watchdog.checksOften = true
     Environment.beginRecording()

@@ -210,9 +210,14 @@ private actor Desk {
     }
   }
 
-  /// Each task's thread waits at the checkpoint. In a process of its own, because the threads stay for seconds.
+  /// Each task's thread waits at the checkpoint. In a process of its own, because the threads stay for seconds. It ends with
+  /// code 3 if no thread is left.
   @Test func moreTasksThanDispatchHasThreads() async {
     await #expect(processExitsWith: .success) {
+      Thread.detachNewThread {
+        sleep(300)
+        exit(3)
+      }
       try await withSchedules(20) { time in
         await withTaskGroup { group in
           for _ in 0..<300 { group.addTask { time.checkpoint("here") } }

@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// A check may take long, because it writes a report. What it finds after that must not be more than before.
+  /// A check that writes a report may take long. The jobs that it looks at after that must not seem older.
   @Test func noTimeCountsWhileACheckIsMissing() async {
     await #expect(processExitsWith: .success) {
       let before = ServedTime()
@@ -66,7 +66,6 @@ import Testing
       let since = ServedTime()
       usleep(1_000_000)
       #expect(before.withheld >= .seconds(1))
-      #expect(!before.lasts(.seconds(2)))
       #expect(since.withheld >= .seconds(1))
       #expect(!since.lasts(.milliseconds(10)))
       ServedTime.checkBegins(withholding: 0, nextIn: .seconds(60))

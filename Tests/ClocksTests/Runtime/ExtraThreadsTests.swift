@@ -4,7 +4,7 @@ import Testing
 
 @testable import Clocks
 
-/// The threads that run jobs while the pool is blocked. In processes of their own, whose threads they use up.
+/// The threads that run jobs while the pool is blocked. Each test uses up the threads of a process of its own.
 @Suite struct ExtraThreadsTests {
   /// Submits work that waits for `end`, and returns when as much of it as `expected` has begun.
   private static func submit(
@@ -18,7 +18,8 @@ import Testing
           end.signal()
         }, .default)
     }
-    while begun.value < expected { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(await becomesTrue { begun.value >= expected })
+    // More than that would begin soon.
     try await Task.sleep(for: .milliseconds(50))
     #expect(begun.value == expected)
   }
@@ -32,7 +33,7 @@ import Testing
       try await Self.submit(0, until: end, begun, expecting: 104)
       ExtraThreads.changeBlocked(by: -40)
       end.signal()
-      while begun.value < 300 { try await Task.sleep(for: .milliseconds(1)) }
+      #expect(await becomesTrue { begun.value == 300 })
     }
   }
 
@@ -58,7 +59,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let (mayContinue, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let begun = Tally()
-      // All threads but one are blocked until the end. The last one makes sure that works follow one another.
+      // The one thread that is left runs the first two pieces of work below, unless a thread is added.
       try await Self.submit(63, until: end, begun, expecting: 63)
       ExtraThreads.submit({ mayContinue.wait() }, .default)
       ExtraThreads.submit({ end.wait() }, .default)
@@ -79,7 +80,7 @@ import Testing
       try await Self.submit(63, until: end, Tally(), expecting: 63)
       // One thread is left.
       for number in 0..<1_000 { ExtraThreads.submit({ log.add(number) }, .default) }
-      while log.all.count < 1_000 { try await Task.sleep(for: .milliseconds(1)) }
+      #expect(await becomesTrue { log.all.count == 1_000 })
       #expect(log.all == Array(0..<1_000))
       end.signal()
     }

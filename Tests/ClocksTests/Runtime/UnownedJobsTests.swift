@@ -47,7 +47,7 @@ import Testing
   private static func runInTasks(_ operation: @escaping @Sendable () async -> Void) async {
     RuntimeHooks.threadIsBlocked()
     Thread.detachNewThread {
-      sleep(60)
+      sleep(300)
       exit(3)
     }
     await withTaskGroup { group in
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  /// Without this package, jobs take no thread from serial queues. So they do not once a blockage was reported, either.
+  /// Jobs never take a thread from serial queues, not even after a blockage was reported.
   @Test func jobsLeaveSerialQueuesTheirThreads() async {
     await #expect(processExitsWith: .success) {
       await Self.runInTasks { Self.useSerialQueue() }

@@ -90,10 +90,10 @@ enum ExternalTaskRegistry {
 
   /// Finds the tasks that have returned, and notifies their owners. O(external tasks).
   ///
-  /// Hundreds of threads may do this together, and wait for the same locks. So thread C returns if thread B is about to
-  /// look, because what thread C would find, thread B finds. Until an owner is notified of a task's return, it waits for
-  /// the task. But a thread that runs a job of an owner does look for that owner: in a search, the owner must be
-  /// notified after the same job in each run.
+  /// Hundreds of threads may call this together, and wait for the same locks. So thread C returns if thread B waits for
+  /// the lock: thread B will find what thread C would find. Until then the task's owner waits for the task. A thread that
+  /// runs a job of an owner always looks for that owner, because in a search the owner must be notified after the same
+  /// job in each run.
   static func look() {
     let owner = ThreadContext.current?.pointee.owner
     if owner == nil, isLookPending.exchange(true, ordering: .acquiringAndReleasing) { return }

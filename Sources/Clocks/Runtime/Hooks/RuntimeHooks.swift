@@ -67,14 +67,14 @@ enum RuntimeHooks {
   /// loops.
   static let isPoolBlocked = Atomic(false)
 
-  /// From now on, starts another thread for a job if none is free. Called when a job occupies its thread for long.
+  /// Notes that a job occupies its thread for long. From now on, jobs run on `ExtraThreads`.
   static func threadIsBlocked() {
     ExtraThreads.changeBlocked(by: 1)
     isPoolBlocked.store(true, ordering: .relaxed)
     for jobs in UnownedJobs.ofPool { jobs.useMoreThreads() }
   }
 
-  /// Undoes a call of `threadIsBlocked` whose job continues. Jobs still have more threads than those of Dispatch's pool.
+  /// Notes that a job continues for which `threadIsBlocked` was called. Other jobs still run on `ExtraThreads`.
   static func threadContinues() { ExtraThreads.changeBlocked(by: -1) }
 
   #if canImport(Dispatch)
