@@ -140,15 +140,20 @@ import TimeoutTask
       for kind in 0..<5 {
         // The first uses allocate what stays for the life of the process.
         for _ in 0..<count / 5 { await LeakTests.use(kind) }
-        let before = residentBytes()
-        for _ in 0..<count { await LeakTests.use(kind) }
-        if let before, let after = residentBytes(), !hasSanitizer {
-          // Up to 2 MB come and go, and the testing library keeps 15 to 20 bytes for each error.
-          // A leak of 40 bytes for each use takes 6 MB, because it keeps pages from being freed.
-          #expect(
-            after - before < (3 << 20) + 24 * count,
-            "\(after - before) bytes more after \(count) uses of kind \(kind).")
+        // Up to 2 MB come and go, and the testing library keeps 15 to 20 bytes for each error.
+        // A leak of 40 bytes for each use takes 6 MB, because it keeps pages from being freed.
+        let most = (3 << 20) + 24 * count
+        // On a busy machine, what the latest uses have left is freed later. A leak lets each round take more than that.
+        var growth: [Int] = []
+        while growth.count < 3 {
+          let before = residentBytes()
+          for _ in 0..<count { await LeakTests.use(kind) }
+          guard let before, let after = residentBytes(), !hasSanitizer else { break }
+          guard after - before >= most else { break }
+          growth.append(after - before)
         }
+        #expect(
+          growth.count < 3, "\(growth) bytes more after \(count) uses of kind \(kind) each.")
       }
     }
   }
