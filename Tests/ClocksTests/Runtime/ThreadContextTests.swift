@@ -21,4 +21,22 @@ import Testing
     #expect(!takesAgain)
     withExtendedLifetime(tasks) {}
   }
+
+  /// A test's first job has no context if there was no owner when it began.
+  @Test func aNewTaskIsSeenFromAThreadWithoutAContext() async {
+    let clock = TestClock()
+    await withTaskGroup { group in
+      ThreadContext.withoutContext {
+        for _ in 0..<10 { group.addTask { try? await clock.sleep(for: .seconds(1)) } }
+      }
+      let children = clock.scheduler.change { state in
+        state.liveTasks.all.filter { $0.id != UnownedTask.currentID }
+          .map { state.idleness.externalTasks.state(of: $0.id) }
+      }
+      #expect(children == Array(repeating: .none, count: 10))
+      await clock.settle()
+      #expect(clock.pendingSleeps.count == 10)
+      await clock.advance(by: .seconds(1))
+    }
+  }
 }

@@ -69,7 +69,9 @@ enum TaskCreation {
     if let thread, thread.pointee.arrivedTask == id { return }
     guard !TaskStatus(of: task).isOver else { return }
     if let owner = creator {
-      if TaskOwnership.shared.register(newTask: id, of: owner) { owner.taskWasCreated(task) }
+      // A task that is known has had a job that reached the hooks, or that `JobRuns` has noted as external.
+      guard TaskOwnership.shared.register(newTask: id, of: owner) else { return }
+      owner.taskWasCreated(task)
       owner.taskMayRunExternally(task)
     } else if TestCaseMembership.isOn, !capturesNextTask,
       let owner = TestCaseMembership.hasMade(task)
