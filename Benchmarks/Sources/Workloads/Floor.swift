@@ -119,7 +119,8 @@ final class Floor: @unchecked Sendable {
   // MARK: - Suspended tasks without a deadline
 
   /// Stores the continuation of a task.
-  func keep(_ continuation: UnsafeContinuation<Void, Never>) {
+  func keep(_ continuation: UnsafeContinuation<Void, Never>, _ number: Int = 0) {
+    precondition(number >= 0)
     state.pointee.kept.append(continuation)
   }
 

@@ -309,15 +309,15 @@ extension Workloads {
     return bytes
   }
 
-  /// Returns the bytes of a child task that is suspended.
+  /// Returns the bytes of a child task that is suspended, and that captures as much as the one above.
   public static func bytesSuspended(_ count: Int) async -> Double {
     let floor = Floor()
     let before = residentBytes()
     var bytes = 0.0
     await withTaskGroup { group in
-      for _ in 0..<count {
+      for number in 0..<count {
         floor.capture {
-          group.addTask { await withUnsafeContinuation { floor.keep($0) } }
+          group.addTask { await withUnsafeContinuation { floor.keep($0, number) } }
         }
       }
       floor.settle()

@@ -7,6 +7,9 @@ struct JobQueue: ~Copyable {
   private var slots: UnsafeMutablePointer<ReadyJob>?
   /// A power of two or zero, so that a position wraps with a mask.
   private var capacity = 0
+  /// The capacity up to which an empty queue keeps its memory.
+  @_transparent
+  private static var keptCapacity: Int { 4096 }
   private var head = 0
   /// The number of jobs, which are in consecutive slots, from `head` on.
   private(set) var count = 0
@@ -22,7 +25,7 @@ struct JobQueue: ~Copyable {
   /// Whether jobs for the main thread cannot begin, for either of the two reasons above.
   private(set) var withholdsMain = false
 
-  deinit { slots?.deallocate() }
+  deinit { free(slots) }
 
   /// Whether another job or a block holds the main thread. Then only a parked job can continue on that thread.
   var isMainOccupied: Bool { withholdsMain || parkedOnMain > 0 }
@@ -99,6 +102,7 @@ struct JobQueue: ~Copyable {
     head = (head + 1) & mask
     count -= 1
     note(job, -1)
+    if count == 0, capacity > Self.keptCapacity { shrink() }
     return job
   }
 
@@ -109,12 +113,18 @@ struct JobQueue: ~Copyable {
   }
 
   private mutating func grow() {
-    let larger = UnsafeMutablePointer<ReadyJob>.allocate(capacity: max(16, capacity * 2))
-    for position in 0..<count { larger[position] = self[position] }
-    slots?.deallocate()
-    slots = larger
+    let old = capacity
     capacity = max(16, capacity * 2)
-    head = 0
+    let larger = UnsafeMutablePointer.grown(slots, toCapacity: capacity)
+    // The jobs that had wrapped follow the others again.
+    (larger + old).update(from: larger, count: head)
+    slots = larger
+  }
+
+  /// Frees the memory of many jobs, which may have become ready together only once.
+  private mutating func shrink() {
+    free(slots)
+    (slots, capacity, head) = (nil, 0, 0)
   }
 
   /// Stops the program if the queue is out of order; for tests.

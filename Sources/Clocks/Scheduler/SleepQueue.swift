@@ -38,10 +38,18 @@ struct SleepQueue: ~Copyable {
     var slot: Int32
   }
 
-  private struct Slot {
-    var number: UInt64
-    /// `nil` if the slot is free.
-    var sleeper: Sleeper?
+  /// What nearly every sleep has of its `Details`. The rest is in `extras`.
+  private struct Stored {
+    var registered: Duration
+    var taskID: UInt64
+    var task: UnownedTask?
+    var clock: ClockKind
+  }
+
+  private struct Extra {
+    /// The name of the sleeping task.
+    var name: String?
+    var tolerance: Duration?
   }
 
   /// A heap: no entry comes before its parent, which is at `(position - 1) / 4`. The first `count` of `capacity`.
@@ -50,38 +58,39 @@ struct SleepQueue: ~Copyable {
   ///
   /// Kept apart from `slots`, because each step in the heap writes a position, which should hit the cache.
   private var positions: UnsafeMutablePointer<Int32>
-  /// The first `slotCount` slots are initialized.
-  private var slots: UnsafeMutablePointer<Slot>
+  /// For each slot, its sleeper; `nil` if the slot is free. The first `slotCount` are initialized.
+  private var sleepers: UnsafeMutablePointer<Sleeper?>
   /// The details of each sleep, by slot; outdated for a free slot.
   ///
-  /// Kept apart from `slots`, and not written when a sleep ends, because details are large and rarely read.
-  private var details: UnsafeMutablePointer<Details>
+  /// Kept apart from `sleepers`, and not written when a sleep ends, because details are large and rarely read.
+  private var details: UnsafeMutablePointer<Stored>
   private var capacity = 8
   private(set) var count = 0
   private var slotCount = 0
   /// The slot that was freed last; -1 if no slot is free.
   private var firstFree: Int32 = -1
-  /// For each slot, the name of the sleeping task, if the task has a name; outdated for a free slot.
-  private var names: [Int32: String] = [:]
-  private var hasNames = false
+  /// By slot, for sleeps with a tolerance or of tasks with a name; outdated for a free slot.
+  private var extras: [Int32: Extra] = [:]
+  private var hasExtras = false
   private var nextNumber: UInt64 = 0
+  private var lastRemoved: UInt64 = 0
   /// `nil` if instants are the standard library's durations since the clock's origin, and not keys.
   let custom: (any CustomDurations)?
 
   init(_ custom: (any CustomDurations)? = nil) {
     self.custom = custom
-    heap = .allocate(capacity: capacity)
-    positions = .allocate(capacity: capacity)
-    slots = .allocate(capacity: capacity)
-    details = .allocate(capacity: capacity)
+    heap = .grown(nil, toCapacity: capacity)
+    positions = .grown(nil, toCapacity: capacity)
+    sleepers = .grown(nil, toCapacity: capacity)
+    details = .grown(nil, toCapacity: capacity)
   }
 
   deinit {
-    slots.deinitialize(count: slotCount)
-    heap.deallocate()
-    positions.deallocate()
-    slots.deallocate()
-    details.deallocate()
+    sleepers.deinitialize(count: slotCount)
+    free(heap)
+    free(positions)
+    free(sleepers)
+    free(details)
   }
 
   var earliestDeadline: Duration? { @_transparent get { count > 0 ? heap[0].deadline : nil } }
@@ -109,29 +118,34 @@ struct SleepQueue: ~Copyable {
     if firstFree >= 0 {
       slot = firstFree
       firstFree = -2 - positions[Int(slot)]
-      slots[Int(slot)].number = number
-      slots[Int(slot)].sleeper = sleeper
+      sleepers[Int(slot)] = sleeper
     } else {
       if slotCount == capacity { grow() }
       slot = Int32(truncatingIfNeeded: slotCount)
-      (slots + slotCount).initialize(to: Slot(number: number, sleeper: sleeper))
+      (sleepers + slotCount).initialize(to: sleeper)
       slotCount += 1
     }
-    self.details[Int(slot)] = details
-    if hasNames || name != nil {
-      names[slot] = name
-      hasNames = true
+    self.details[Int(slot)] = Stored(
+      registered: details.registered, taskID: details.taskID, task: details.task,
+      clock: details.clock)
+    if hasExtras || name != nil || details.tolerance != nil {
+      add(Extra(name: name, tolerance: details.tolerance), to: slot)
     }
     count += 1
     siftUp(Entry(deadline: deadline, number: number, slot: slot), from: count - 1)
     return Token(slot: slot, number: number)
   }
 
+  private mutating func add(_ extra: Extra, to slot: Int32) {
+    extras[slot] = extra.name == nil && extra.tolerance == nil ? nil : extra
+    hasExtras = true
+  }
+
   /// Removes a sleep and returns its sleeper, or `nil` if the sleep has ended. O(log n).
   mutating func cancel(_ token: Token) -> Sleeper? {
-    let position = positions[Int(token.slot)]
-    guard slots[Int(token.slot)].number == token.number, position >= 0 else { return nil }
-    return remove(at: Int(position))
+    let position = Int(positions[Int(token.slot)])
+    guard position >= 0, heap[position].number == token.number else { return nil }
+    return remove(at: position)
   }
 
   mutating func popEarliest() -> Sleeper { remove(at: 0) }
@@ -151,22 +165,25 @@ struct SleepQueue: ~Copyable {
 
   /// Whether a delayed block of the test, or a timer on a queue, is pending. O(n).
   var hasDelayedBlock: Bool {
-    (0..<count).contains { slots[Int(heap[$0].slot)].sleeper?.isDelayedBlock == true }
+    (0..<count).contains { sleepers[Int(heap[$0].slot)]?.isDelayedBlock == true }
   }
 
   /// The sleep with the earliest deadline. O(1).
   var first: Pending? { count > 0 ? pending(heap[0]) : nil }
 
   private func pending(_ entry: Entry) -> Pending {
-    Pending(
-      deadline: entry.deadline, number: entry.number, taskName: names[entry.slot],
-      details: details[Int(entry.slot)])
+    let (stored, extra) = (details[Int(entry.slot)], extras[entry.slot])
+    return Pending(
+      deadline: entry.deadline, number: entry.number, taskName: extra?.name,
+      details: Details(
+        registered: stored.registered, task: stored.task, taskID: stored.taskID,
+        clock: stored.clock, tolerance: extra?.tolerance))
   }
 
   /// The number and the task of the sleep that was removed last: correct only directly after a removal. O(1).
   var removed: (number: UInt64, task: UInt64)? {
     guard firstFree >= 0 else { return nil }
-    return (slots[Int(firstFree)].number, details[Int(firstFree)].taskID)
+    return (lastRemoved, details[Int(firstFree)].taskID)
   }
 
   /// Appends the sleeps whose deadline is `instant` or earlier, in wake order. O(k²) with k such sleeps.
@@ -222,8 +239,9 @@ struct SleepQueue: ~Copyable {
 
   private mutating func remove(at position: Int) -> Sleeper {
     let slot = heap[position].slot
-    let sleeper = slots[Int(slot)].sleeper.unsafelyUnwrapped
-    slots[Int(slot)].sleeper = nil
+    lastRemoved = heap[position].number
+    let sleeper = sleepers[Int(slot)].unsafelyUnwrapped
+    sleepers[Int(slot)] = nil
     positions[Int(slot)] = -2 - firstFree
     firstFree = slot
     count -= 1
@@ -277,11 +295,11 @@ struct SleepQueue: ~Copyable {
   }
 
   private mutating func grow() {
-    heap = heap.moved(count, toCapacity: capacity * 2)
-    positions = positions.moved(slotCount, toCapacity: capacity * 2)
-    slots = slots.moved(slotCount, toCapacity: capacity * 2)
-    details = details.moved(slotCount, toCapacity: capacity * 2)
     capacity *= 2
+    heap = .grown(heap, toCapacity: capacity)
+    positions = .grown(positions, toCapacity: capacity)
+    sleepers = .grown(sleepers, toCapacity: capacity)
+    details = .grown(details, toCapacity: capacity)
   }
 
   /// O(n); for tests.
@@ -289,7 +307,7 @@ struct SleepQueue: ~Copyable {
     for position in 0..<count {
       let entry = heap[position]
       precondition(positions[Int(entry.slot)] == Int32(position), "a slot points elsewhere")
-      precondition(slots[Int(entry.slot)].sleeper != nil, "an entry without a sleeper")
+      precondition(sleepers[Int(entry.slot)] != nil, "an entry without a sleeper")
       if position > 0 {
         precondition(!comesFirst(entry, heap[(position - 1) / 4]), "heap out of order")
       }
@@ -299,20 +317,10 @@ struct SleepQueue: ~Copyable {
     var free = firstFree
     var freeCount = 0
     while free >= 0 {
-      precondition(slots[Int(free)].sleeper == nil, "a free slot with a sleeper")
+      precondition(sleepers[Int(free)] == nil, "a free slot with a sleeper")
       freeCount += 1
       free = -2 - positions[Int(free)]
     }
     precondition(freeCount == slotCount - count, "a free slot is lost")
-  }
-}
-
-extension UnsafeMutablePointer {
-  /// Moves the first `count` elements to a new buffer, and deallocates this one.
-  fileprivate func moved(_ count: Int, toCapacity capacity: Int) -> Self {
-    let larger = Self.allocate(capacity: capacity)
-    larger.moveInitialize(from: self, count: count)
-    deallocate()
-    return larger
   }
 }

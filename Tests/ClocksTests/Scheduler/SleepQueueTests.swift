@@ -27,6 +27,11 @@ import Testing
     compareWithASortedList(SleepQueue(table)) { table.key(for: Minutes(count: Double($0))) }
   }
 
+  /// Few sleeps have a name or a tolerance, and slots are reused, so a slot often loses or gains them.
+  private static func rareDetails(of number: UInt64) -> (name: String?, tolerance: Duration?) {
+    (number % 5 == 0 ? "task \(number)" : nil, number % 7 == 0 ? .seconds(Int(number)) : nil)
+  }
+
   private func compareWithASortedList(_ queue: consuming SleepQueue, instant: (Int) -> Duration) {
     let seed = UInt64(RepeatedTrait.number)
     var random = Mixer(seed: seed)
@@ -40,8 +45,11 @@ import Testing
       case 0, 1:
         let deadline = Int.random(in: 0..<50, using: &random)
         let key = instant(deadline)
+        let rare = Self.rareDetails(of: number)
         let token = queue.add(
-          sleeper, until: key, details: .init(registered: .zero, task: nil, clock: .test))
+          sleeper, until: key, name: rare.name,
+          details: .init(
+            registered: .seconds(Int(number)), clock: .continuous, tolerance: rare.tolerance))
         #expect(token.number == number)
         model.append((deadline, key, number, token))
         number += 1
@@ -74,7 +82,14 @@ import Testing
       if step % 100 == 0 {
         queue.checkInvariants()
         let order = model.sorted { ($0.deadline, $0.number) < ($1.deadline, $1.number) }
-        #expect(queue.pending.map(\.number) == order.map(\.number))
+        let pending = queue.pending
+        #expect(pending.map(\.number) == order.map(\.number))
+        for sleep in pending {
+          let rare = Self.rareDetails(of: sleep.number)
+          #expect(sleep.taskName == rare.name)
+          #expect(sleep.details.tolerance == rare.tolerance)
+          #expect(sleep.details.registered == .seconds(Int(sleep.number)))
+        }
         let now = Int.random(in: 0..<50, using: &random)
         var due = ScratchBuffer<Candidate>()
         queue.appendCandidates(dueBy: instant(now), to: &due)

@@ -120,6 +120,19 @@ import Testing
     #expect(expected.count > 64)
   }
 
+  /// The capacity from which an empty queue frees its memory is exceeded in each of the rounds.
+  @Test func aQueueOfManyJobsCanBeFilledAgain() {
+    var queue = JobQueue()
+    for _ in 0..<3 {
+      for number in 1...5000 { queue.append(ReadyJob(of: UInt64(number))) }
+      queue.checkInvariants()
+      let taken = (1...5000).map { _ in queue.remove(at: 0).taskID }
+      #expect(taken == Array(1...5000))
+      #expect(queue.count == 0 && queue.isEmpty)
+      queue.checkInvariants()
+    }
+  }
+
   @Test func aDelayThatIsALittleTooShortIsRoundedUp() {
     for (measured, meant): (Duration, Duration) in [
       (.seconds(1) - .microseconds(40), .seconds(1)),
