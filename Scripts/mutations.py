@@ -431,7 +431,7 @@ guarantee(
     "EverywhereSampleTests|ProgressTrackerTests",
     ("ThreadWaits.leavesOut", " - .milliseconds(250)", ""),
     ("ThreadWaits.paused", "holdsMain && (work != .method || !inRunLoop)", "isMain && work != .method"),
-    ("Idleness.isMainTaken", "withdrawRequest() }", "}"),
+    ("Idleness.isMainTaken", "{ thread = .none }", "{}"),
     ("ScopeState.passTime", "guard pace.mayPass, body.isRunning else { return false }", "return false"),
     ("EverywhereSettings.plan", "guard seed != 0 else", "guard replay != nil else"),
 )

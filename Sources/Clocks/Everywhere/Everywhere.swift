@@ -42,7 +42,7 @@ package enum Everywhere {
   package static func begin() {
     endWithCommand()
     // Tests may block the threads of Dispatch's pool, so jobs run on threads of this package.
-    RuntimeHooks.threadIsBlocked()
+    RuntimeHooks.useExtraThreads()
     Watchdog.checksOften = true
     Environment.beginRecording()
     #if os(Linux) && canImport(Glibc)

@@ -24,7 +24,8 @@ struct Idleness: ~Copyable {
     get { ready.isMainTaken }
     set {
       (ready.isMainTaken, dispatchedBlocks.isMainTaken) = (newValue, newValue)
-      if newValue, thread == .requested(on: .main) { withdrawRequest() }
+      // When the main thread comes, it does nothing unless it was requested again.
+      if newValue, thread == .requested(on: .main) { thread = .none }
     }
   }
 
@@ -32,8 +33,6 @@ struct Idleness: ~Copyable {
   ///
   /// A thread is requested only when this is `none`, so a scheduler never has two threads that act.
   var thread = Thread.none
-  /// Counts the withdrawn requests for which the main thread has yet to come. When it comes, it must do nothing.
-  private var withdrawnRequests = 0
   private(set) var isActingOnMain = false
 
   /// The number of the thread that acts. An abandoned thread has an earlier number, and decides nothing
@@ -196,22 +195,11 @@ struct Idleness: ~Copyable {
     thread = .requested(on: executor)
   }
 
-  /// Lets another thread act although the main thread was requested.
-  ///
-  /// The main thread comes when the job that holds it has ended, and then finds nothing to do.
-  private mutating func withdrawRequest() {
-    thread = .none
-    withdrawnRequests += 1
-  }
-
   /// Notes that a thread that was requested has come. Returns the number with which it acts; `nil` if it must not act.
+  ///
+  /// A request may have been withdrawn, or made twice (`Scheduler.jobBlocksThread`). The first thread that comes acts.
   mutating func requestedThreadBegins(on executor: ExecutorKind) -> Int? {
-    // The main thread comes in the order of its requests.
-    if case .main = executor, withdrawnRequests > 0 {
-      withdrawnRequests -= 1
-      return nil
-    }
-    return threadBegins(on: executor)
+    thread == .requested(on: executor) ? threadBegins(on: executor) : nil
   }
 
   /// Notes that a thread begins to act. Returns its number.

@@ -43,10 +43,10 @@ extension Scheduler {
     guard mayDecide else { return }
     if let parked {
       // The scheduler needs another thread, because this one stays occupied.
-      RuntimeHooks.threadIsBlocked()
+      Self.jobBlocksThread()
       change { _ in }
       parked.isResumed.wait()
-      RuntimeHooks.threadContinues()
+      ExtraThreads.changeBlocked(by: -1)
       threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
       noteActingThread()
     }

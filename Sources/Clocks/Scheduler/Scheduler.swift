@@ -121,8 +121,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     RuntimeHooks.startThread(on: executor) {
       let waited = start.nanosecondsSince
       let number = self.change { state in
-        state.activity.waitedForThread(nanoseconds: waited)
-        return state.requestedThreadBegins(on: executor)
+        let number = state.requestedThreadBegins(on: executor)
+        if number != nil { state.activity.waitedForThread(nanoseconds: waited) }
+        return number
       }
       if let number, let job = self.pump(on: executor, number) { UnownedJobs.submit(job) }
     }

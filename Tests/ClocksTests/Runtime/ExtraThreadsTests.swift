@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import TestTraits
 import Testing
 
@@ -83,6 +84,36 @@ import Testing
       #expect(await becomesTrue { log.all.count == 1_000 })
       #expect(log.all == Array(0..<1_000))
       end.signal()
+    }
+  }
+
+  /// A thread inherits the priority and the blocked signals of the thread that creates it.
+  @Test func aThreadIsLikeThoseOfDispatch() async {
+    await #expect(processExitsWith: .success) {
+      let found = Log<String>()
+      Thread.detachNewThread {
+        // Always allowed: a thread may lower its priority.
+        let process = CInt(PRIO_PROCESS.rawValue)
+        setpriority(process, 0, getpriority(process, id_t(getpid())) + 5)
+        var blocked = sigset_t()
+        sigemptyset(&blocked)
+        sigaddset(&blocked, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &blocked, nil)
+        ExtraThreads.submit(
+          {
+            let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
+            found.add(name ?? "")
+            var mask = sigset_t()
+            pthread_sigmask(SIG_BLOCK, nil, &mask)
+            let signals = [SIGPIPE, SIGINT, SIGSEGV].map { sigismember(&mask, $0) }
+            found.add("\(signals)")
+            let isLower = getpriority(process, 0) > getpriority(process, id_t(getpid()))
+            // Only a privileged thread may raise its priority.
+            found.add("\(isLower && geteuid() == 0)")
+          }, .default)
+      }
+      #expect(await becomesTrue { found.all.count == 3 })
+      #expect(found.all == ["ClocksExtra\n", "[1, 1, 0]", "false"])
     }
   }
 }

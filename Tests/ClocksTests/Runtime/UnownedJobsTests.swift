@@ -45,7 +45,7 @@ import Testing
 
   /// Runs an operation in more tasks than Dispatch has threads. If not all end, the process ends with code 3.
   private static func runInTasks(_ operation: @escaping @Sendable () async -> Void) async {
-    RuntimeHooks.threadIsBlocked()
+    Scheduler.jobBlocksThread()
     Thread.detachNewThread {
       sleep(300)
       exit(3)

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 import TestTraits
@@ -28,6 +29,46 @@ import Testing
           Task { isOver.add() }
         }
       }
+    }
+  }
+
+  /// The thread was requested before the pool was known to be blocked, by jobs that loop.
+  @Test func aTestWhoseThreadDoesNotComeGetsAnother() async {
+    await #expect(processExitsWith: .success) {
+      let (suspended, resume) = (Tally(), DispatchSemaphore(value: 0))
+      let (looping, hasRun, isOver) = (Tally(), Tally(), Tally())
+      let test = Task.detached {
+        let clock = TestClock()
+        await withUnsafeContinuation { continuation in
+          Thread.detachNewThread {
+            resume.wait()
+            continuation.resume()
+          }
+          suspended.add()
+        }
+        hasRun.add()
+        withExtendedLifetime(clock) {}
+      }
+      #expect(await becomesTrue { suspended.value == 1 })
+      onAThread {
+        let count = ProcessInfo.processInfo.activeProcessorCount
+        for _ in 0..<4 * count {
+          DispatchQueue.global().async {
+            looping.add()
+            while hasRun.value == 0, isOver.value == 0 {}
+          }
+        }
+        while looping.value < count { usleep(1_000) }
+        resume.signal()
+        usleep(100_000)
+        #expect(hasRun.value == 0)
+        Scheduler.jobBlocksThread()
+        for _ in 0..<3_000 where hasRun.value == 0 { usleep(10_000) }
+        #expect(hasRun.value == 1)
+        isOver.add()
+      }
+      #expect(await becomesTrue { isOver.value == 1 })
+      await test.value
     }
   }
 }

@@ -68,9 +68,10 @@ import Testing
     #expect(state.idleness.ready.withheldTasks == [])
     #expect(state.claimThread() == .main)
     // The main thread comes twice, and acts once.
-    #expect(state.idleness.requestedThreadBegins(on: .main) == nil)
     #expect(state.idleness.requestedThreadBegins(on: .main) == 0)
+    #expect(state.idleness.requestedThreadBegins(on: .main) == nil)
     #expect(state.steps(on: .main) == ["run 1", "rest"])
+    #expect(state.idleness.requestedThreadBegins(on: .main) == nil)
     state.checkInvariants()
   }
 
@@ -97,8 +98,9 @@ import Testing
     #expect(state.claimThread() == nil)
     #expect(state.idleness.requestedThreadBegins(on: .pool) == 0)
     #expect(state.steps() == ["run 1", "rest"])
-    state.idleness.isMainTaken = false
-    #expect(state.idleness.requestedThreadBegins(on: .main) == 0)
+    // No thread is requested now.
+    #expect(state.idleness.requestedThreadBegins(on: .pool) == nil)
+    #expect(state.idleness.requestedThreadBegins(on: .main) == nil)
   }
 
   /// A run that has given up its order, while a job of the main thread is at a checkpoint.

@@ -94,9 +94,12 @@ enum ExternalTaskRegistry {
   /// the lock: thread B will find what thread C would find. Until then the task's owner waits for the task. A thread that
   /// runs a job of an owner always looks for that owner, because in a search the owner must be notified after the same
   /// job in each run.
-  static func look() {
+  ///
+  /// - Parameter always: Whether to look even if another thread is about to.
+  static func look(always: Bool = false) {
     let owner = ThreadContext.current?.pointee.owner
-    if owner == nil, isLookPending.exchange(true, ordering: .acquiringAndReleasing) { return }
+    let isOther = owner == nil && isLookPending.exchange(true, ordering: .acquiringAndReleasing)
+    if isOther, !always { return }
     var back: [Entry] = []
     var ownersToRecheck: [TaskOwner] = []
     lock.withLock {
@@ -109,7 +112,7 @@ enum ExternalTaskRegistry {
     }
     for index in 0..<ownersToRecheck.count {
       let found = ownersToRecheck[index]
-      if found === owner || found.mustRecheck() { found.recheckExternalTasks() }
+      if found.mustRecheck() || found === owner || always { found.recheckExternalTasks() }
     }
   }
 

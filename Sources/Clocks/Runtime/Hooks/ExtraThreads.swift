@@ -6,11 +6,11 @@ import ClocksSupport
 
 /// The threads that run jobs once a job has blocked its thread.
 ///
-/// Dispatch has 255 threads for all serial queues. If jobs ran on those threads and waited for serial queues, the queues
-/// might get no thread. So these threads are not Dispatch's.
+/// Dispatch has 255 threads for the serial queues of one priority. If jobs ran on those threads and waited for serial
+/// queues, the queues might get no thread. So these threads are not Dispatch's.
 ///
-/// There are at most 64 of them, and one more for each job that is known to be blocked. With many more threads than
-/// processors, each would rarely run, and so would the watchdog's.
+/// There are at most 64 of them, and one more for each job or block of a test that is known to be blocked. With many more
+/// threads than processors, each would rarely run, and so would the watchdog's.
 enum ExtraThreads {
   #if os(Linux) && canImport(Glibc)
     private final class Work {
@@ -25,14 +25,16 @@ enum ExtraThreads {
     /// The work that waits for a thread, in its order.
     @exclusivity(unchecked) nonisolated(unsafe) private static var first: Work?
     @exclusivity(unchecked) nonisolated(unsafe) private static var last: Work?
+    /// The number of threads that exist or are being created.
     @exclusivity(unchecked) nonisolated(unsafe) private static var threads = 0
     /// The number of threads that wait for work, less those for which `isReady` was, or will be, signalled.
     @exclusivity(unchecked) nonisolated(unsafe) private static var idle = 0
+    /// The largest number of threads. Threads above it end when their work has ended.
     @exclusivity(unchecked) nonisolated(unsafe) private static var most = 64
 
     private static let isReady = ThreadSemaphore()
 
-    /// Runs `body` on one of the threads. O(1).
+    /// Runs `body` on one of the threads. All of them have the priority of the main thread. O(1).
     static func submit(_ body: @escaping @Sendable () -> Void, _: QualityOfService) {
       let work = Work(body)
       let (isAnyIdle, mayStart) = lock.withLock {
@@ -65,6 +67,7 @@ enum ExtraThreads {
 
     private typealias Body =
       @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+    private typealias SetName = @convention(c) (pthread_t, UnsafePointer<CChar>) -> CInt
     private typealias Create =
       @convention(c) (
         UnsafeMutableRawPointer?, UnsafeRawPointer?, @escaping Body, UnsafeMutableRawPointer?
@@ -72,10 +75,17 @@ enum ExtraThreads {
 
     /// Is looked up, because calls by this program may be redirected to a function that counts the threads of a test.
     private static let create = RuntimeSymbol.function("pthread_create", as: Create.self)
+    /// Is looked up, because the header shows it to GNU programs only.
+    private static let setName = RuntimeSymbol.function("pthread_setname_np", as: SetName.self)
 
     private static func startThread() {
       guard !createThread() else { return }
-      lock.withLock { threads -= 1 }
+      let areOthersLeft = lock.withLock {
+        threads -= 1
+        return threads > 0
+      }
+      // The others take the work, if there are any. Dispatch tries to create a thread once a second.
+      guard !areOthersLeft else { return }
       InternalDispatch.submit(
         { takeFirst()?.body() }, to: InternalDispatch.globalQueue(.default, isBlocked: true))
     }
@@ -90,19 +100,24 @@ enum ExtraThreads {
     }
 
     private static let body: Body = { _ in
-      blockSignals()
+      prepareThread()
       while let work = next() { work.body() }
       return nil
     }
 
-    /// Like Dispatch, leaves signals that are sent to the process to other threads.
-    private static func blockSignals() {
+    /// Makes the thread like one of Dispatch, whatever thread has created it.
+    private static func prepareThread() {
+      _ = setName?(pthread_self(), "ClocksExtra")
+      // Dispatch's threads for low priorities yield to others (`nice`). Without privileges, this thread must do so, too.
+      let process = CInt(PRIO_PROCESS.rawValue)
+      setpriority(process, 0, getpriority(process, id_t(getpid())))
+      // Signals that are sent to the process are left to other threads.
       var signals = sigset_t()
       sigfillset(&signals)
       for own in [SIGILL, SIGTRAP, SIGFPE, SIGBUS, SIGSEGV, SIGSYS, SIGPIPE, SIGPROF] {
         sigdelset(&signals, own)
       }
-      pthread_sigmask(SIG_SETMASK, &signals, nil)
+      pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
     private static func takeFirst() -> Work? { lock.withLock { removeFirst() } }

@@ -54,9 +54,9 @@ enum RuntimeHooks {
     unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
   }
 
-  /// Submits `body` to a queue whose threads run the jobs of `executor`.
+  /// Runs `body` on a thread that runs jobs of `executor`.
   static func startThread(on executor: ExecutorKind, _ body: @escaping @Sendable () -> Void) {
-    if executor == .pool, isPoolBlocked.load(ordering: .relaxed) {
+    if executor == .pool, isPoolBlocked.load(ordering: .acquiring) {
       return ExtraThreads.submit(body, .default)
     }
     let pool = InternalDispatch.globalQueue(.default, isBlocked: false)
@@ -67,15 +67,13 @@ enum RuntimeHooks {
   /// loops.
   static let isPoolBlocked = Atomic(false)
 
-  /// Notes that a job occupies its thread for long. From now on, jobs run on `ExtraThreads`.
-  static func threadIsBlocked() {
-    ExtraThreads.changeBlocked(by: 1)
-    isPoolBlocked.store(true, ordering: .relaxed)
+  /// Lets jobs run on `ExtraThreads` from now on, also those that wait for a thread. Returns `false` if they did before.
+  @discardableResult
+  static func useExtraThreads() -> Bool {
+    guard !isPoolBlocked.exchange(true, ordering: .acquiringAndReleasing) else { return false }
     for jobs in UnownedJobs.ofPool { jobs.useMoreThreads() }
+    return true
   }
-
-  /// Notes that a job continues for which `threadIsBlocked` was called. Other jobs still run on `ExtraThreads`.
-  static func threadContinues() { ExtraThreads.changeBlocked(by: -1) }
 
   #if canImport(Dispatch)
     static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainQueueKey) != nil }

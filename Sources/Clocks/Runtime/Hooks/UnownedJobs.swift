@@ -45,6 +45,7 @@ final class UnownedJobs: @unchecked Sendable {
     ofPool.contains { jobs in jobs.lock.withLock { !jobs.waiting.isEmpty } }
   }
 
+  /// Lets `ExtraThreads` run the jobs, also those that wait now.
   func useMoreThreads() {
     let count = lock.withLock {
       isQueueBlocked = true
@@ -82,15 +83,15 @@ final class UnownedJobs: @unchecked Sendable {
   /// one.
   static func afterReadyWork(_ body: @escaping @Sendable () -> Void) {
     RuntimeHooks.startThread(on: .pool) {
-      let jobs = all[Int(TaskPriority.medium.rawValue)]
       let submit: @Sendable () -> Void = {
         // Most serial queues of a process share 255 threads, which are those of this queue.
         InternalDispatch.submit(body, to: InternalDispatch.globalQueue(.default, isBlocked: true))
       }
-      if jobs.lock.withLock({ jobs.isQueueBlocked }) {
+      // The same flag as above: once it is set, a block on a blocked queue might never begin.
+      if RuntimeHooks.isPoolBlocked.load(ordering: .acquiring) {
         ExtraThreads.submit(submit, .default)
       } else {
-        InternalDispatch.submit(submit, to: jobs.queue)
+        InternalDispatch.submit(submit, to: all[Int(TaskPriority.medium.rawValue)].queue)
       }
     }
   }

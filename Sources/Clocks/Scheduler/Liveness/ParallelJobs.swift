@@ -39,11 +39,26 @@ extension Scheduler {
   func makeJobsParallel(_ number: UInt64?, isReported: Bool = false) -> Bool {
     var isAny = false
     if let number, change({ $0.makeJobParallel(number, isReported) }) {
-      RuntimeHooks.threadIsBlocked()
+      Self.jobBlocksThread()
       isAny = true
     }
     for job in ThreadWaits.holders(of: self) where job.becomeParallel() { isAny = true }
     return isAny
+  }
+
+  /// Notes that a job occupies its thread for long, so that others run on `ExtraThreads` from now on.
+  ///
+  /// `ExtraThreads.changeBlocked(by: -1)` notes that the job continues.
+  static func jobBlocksThread() {
+    ExtraThreads.changeBlocked(by: 1)
+    guard RuntimeHooks.useExtraThreads() else { return }
+    // A thread that was requested before may never come, because Dispatch adds none for jobs that loop.
+    for scheduler in all { scheduler.requestThreadAgain() }
+  }
+
+  private func requestThreadAgain() {
+    let isWaiting = changeWithoutThread { $0.idleness.thread == .requested(on: .pool) }
+    if isWaiting { startThread(on: .pool) }
   }
 }
 
@@ -69,7 +84,7 @@ extension SchedulerState {
   @inline(never)
   mutating func parallelJobEnded(on number: Int) {
     guard let job = scope?.parallelJobs.removeValue(forKey: number) else { return }
-    RuntimeHooks.threadContinues()
+    ExtraThreads.changeBlocked(by: -1)
     dispatchedBlockEnded(job.block)
     scope?.pausedTasks.remove(job.task)
     if job.isOnMain { idleness.isMainTaken = false }

@@ -28,26 +28,31 @@ struct ServedTime {
   ///
   /// Time that is withheld after the instant may have passed before it.
   private func withheld(of real: UInt64) -> UInt64 {
+    // Read in this order, a check that begins meanwhile is taken into account twice, and never not at all.
+    let sinceCheckIsMissing = sinceCheckIsMissing
     let total = Self.total.load(ordering: .relaxed) - withheldBefore
-    return min(total + sinceCheckIsMissing, real)
+    return min(total + sinceCheckIsMissing - Self.leastServed(of: sinceCheckIsMissing), real)
   }
+
+  /// The part of real time that counts in any case.
+  fileprivate static func leastServed(of real: UInt64) -> UInt64 { real / 16 }
 
   /// Begins a check of the watchdog, and withholds what the interval since the last one does not count.
   static func checkBegins(withholding nanoseconds: UInt64, nextIn interval: Duration) {
     total.add(nanoseconds, ordering: .relaxed)
-    checkIsMissing.store(RealTime(in: interval + .seconds(1)).nanoseconds, ordering: .relaxed)
+    missingFrom.store(RealTime(in: interval + .seconds(1)).nanoseconds, ordering: .releasing)
   }
 
   /// When the watchdog's next check is more than a second late, in nanoseconds as in `RealTime`; `.max` before its first
   /// check.
-  private static let checkIsMissing = Atomic<UInt64>(.max)
+  private static let missingFrom = Atomic<UInt64>(.max)
 
   /// How much of the time since the instant has passed while a check was more than a second late, in nanoseconds.
   ///
-  /// That time does not count before the check has found how much of it counts. A check that writes a report may take
-  /// half a minute on a busy machine. A job that began shortly before must not be reported because of that.
+  /// Of that time only a sixteenth counts before the check has found how much does. A check that writes a report may
+  /// take half a minute on a busy machine. A job that began shortly before must not be reported because of that.
   private var sinceCheckIsMissing: UInt64 {
-    let missing = RealTime(nanoseconds: Self.checkIsMissing.load(ordering: .relaxed))
+    let missing = RealTime(nanoseconds: Self.missingFrom.load(ordering: .acquiring))
     return max(missing, start).nanosecondsSince
   }
 }
@@ -78,7 +83,7 @@ struct MachineLoad {
       var share = isQuiet ? 1 : Double(run) / Double(max(1, run + waits.reduce(0, +)))
       if !isQuiet, !hasServedBlock { share = 0 }
       let served = Double(min(real, planned)) * share
-      return real - min(real, max(real / 16, UInt64(served)))
+      return real - min(real, max(ServedTime.leastServed(of: real), UInt64(served)))
     }
 
     /// The part of the served time for which each of `tests` tests has run, if they shared the processors equally.
@@ -96,7 +101,7 @@ struct MachineLoad {
   private var waits = Self.waits
   /// Whether the pool was blocked when a block was submitted last.
   private var wasBlocked = false
-  /// Is true when Dispatch has started a thread for the block that was submitted last.
+  /// Is true when Dispatch has started a thread for a block that was submitted since the last interval that it served.
   private static let hasServedBlock = Atomic(true)
 
   /// Ends an interval, returns it and begins the next one. Returns `nil` if the interval is too short and continues.

@@ -192,7 +192,7 @@ extension Scheduler {
   /// If nothing in the test waits for the job, or nothing can continue before the job ends, the whole test is
   /// abandoned, where that is possible.
   func abort(_ blockage: Blockage) {
-    RuntimeHooks.threadIsBlocked()
+    Self.jobBlocksThread()
     if blockage.waiting == nil { return abandonScope() }
     let isStuck = change { state in
       state.abandonJob(blockage.number)
