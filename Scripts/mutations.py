@@ -32,7 +32,7 @@ guarantee(
     "ServedTimeTests|StuckTestsTests",
     ("ServedTime.lasts", "real - withheld(of: real)", "real"),
     ("ServedTime.withheld", "total + sinceCheckIsMissing", "total"),
-    ("Interval.withheld", "max(real / 16, UInt64(served))", "UInt64(served)"),
+    ("Interval.withheld", "max(ServedTime.leastServed(of: real), UInt64(served))", "UInt64(served)"),
 )
 
 guarantee(
@@ -96,7 +96,7 @@ guarantee(
     ("Idleness.abandonRunning", "threadParks()", "thread = .none"),
     ("Idleness.abandonRunning", "abandonedOnMain = threadNumber", ""),
     ("Idleness.abandonRunning", "isExternalJobAbandonedOnMain = true", ""),
-    ("SchedulerState.requestedThreadBegins", "guard isAbandoned, ", "guard false, "),
+    ("SchedulerState.requestedThreadBegins", "guard isAbandoned", "guard false"),
     ("Scheduler.pump", "turn.jobs < Self.jobsPerTurn", "true"),
 )
 guarantee(

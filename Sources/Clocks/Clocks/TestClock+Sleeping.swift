@@ -84,7 +84,7 @@ extension TestClock {
     init(_ pending: SleepQueue.Pending, _ custom: (any CustomDurations)?) {
       let details = pending.details
       deadline = Instant(offset: VirtualClock.value(of: pending.deadline, in: custom))
-      tolerance = details.tolerance.map { VirtualClock.value(of: $0, in: custom) }
+      tolerance = pending.tolerance.map { VirtualClock.value(of: $0, in: custom) }
       registered = Instant(offset: VirtualClock.value(of: details.registered, in: custom))
       taskName = pending.taskName
       taskID = details.taskID

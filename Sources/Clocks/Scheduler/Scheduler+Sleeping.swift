@@ -63,11 +63,10 @@ extension Scheduler {
       if place.pointee.isCancelled { return .cancelled }
       guard virtualClock.isFuture(sleep.deadline) else { return .past }
       let details = SleepQueue.Details(
-        registered: virtualClock.now, task: task, taskID: sleep.taskID, clock: .test,
-        tolerance: sleep.tolerance)
+        registered: virtualClock.now, task: task, taskID: sleep.taskID, clock: .test)
       let token = virtualClock.sleeps.add(
         .continuation(continuation, isOwn: sleep.isOwn), until: sleep.deadline, name: name,
-        details: details, as: sleep.number)
+        tolerance: sleep.tolerance, details: details, as: sleep.number)
       place.pointee.sleep = token
       if state.isObserved {
         let deadline = virtualClock.custom == nil ? sleep.deadline : nil
@@ -76,7 +75,8 @@ extension Scheduler {
       if virtualClock.isAwaited {
         notify = virtualClock.news(
           of: .init(
-            deadline: sleep.deadline, number: token.number, taskName: name, details: details))
+            deadline: sleep.deadline, number: token.number, taskName: name,
+            tolerance: sleep.tolerance, details: details))
       }
       return .suspended
     }

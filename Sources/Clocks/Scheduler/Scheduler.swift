@@ -120,11 +120,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let start = RealTime(in: .zero)
     RuntimeHooks.startThread(on: executor) {
       let waited = start.nanosecondsSince
-      let number = self.change { state in
-        let number = state.requestedThreadBegins(on: executor)
-        if number != nil { state.activity.waitedForThread(nanoseconds: waited) }
-        return number
-      }
+      let number = self.change { $0.requestedThreadBegins(on: executor, after: waited) }
       if let number, let job = self.pump(on: executor, number) { UnownedJobs.submit(job) }
     }
   }

@@ -122,9 +122,12 @@ extension SchedulerState {
   }
 
   /// Notes that a thread that was requested has come. Returns the number with which it acts; `nil` if it must not act.
-  mutating func requestedThreadBegins(on executor: ExecutorKind) -> Int? {
-    let number = idleness.requestedThreadBegins(on: executor)
-    guard isAbandoned, number != nil else { return number }
+  mutating func requestedThreadBegins(
+    on executor: ExecutorKind, after nanoseconds: UInt64
+  ) -> Int? {
+    guard let number = idleness.requestedThreadBegins(on: executor) else { return nil }
+    activity.waitedForThread(nanoseconds: nanoseconds)
+    guard isAbandoned else { return number }
     // The test was abandoned since the request.
     idleness.thread = .none
     return nil

@@ -22,13 +22,13 @@ struct SleepQueue: ~Copyable {
     /// The task's id, for readers that may run after the task is over.
     var taskID: UInt64 = 0
     var clock: ClockKind
-    var tolerance: Duration?
   }
 
   struct Pending {
     var deadline: Duration
     var number: UInt64
     var taskName: String?
+    var tolerance: Duration?
     var details: Details
   }
 
@@ -38,17 +38,9 @@ struct SleepQueue: ~Copyable {
     var slot: Int32
   }
 
-  /// What nearly every sleep has of its `Details`. The rest is in `extras`.
-  private struct Stored {
-    var registered: Duration
-    var taskID: UInt64
-    var task: UnownedTask?
-    var clock: ClockKind
-  }
-
+  /// What few sleeps have: a tolerance, or a task with a name.
   private struct Extra {
-    /// The name of the sleeping task.
-    var name: String?
+    var taskName: String?
     var tolerance: Duration?
   }
 
@@ -56,20 +48,20 @@ struct SleepQueue: ~Copyable {
   private var heap: UnsafeMutablePointer<Entry>
   /// For each slot, the position of its entry in `heap`. For a free slot, `-2 - next` with the next free slot.
   ///
-  /// Kept apart from `slots`, because each step in the heap writes a position, which should hit the cache.
+  /// Kept apart from `sleepers`, because each step in the heap writes a position, which should hit the cache.
   private var positions: UnsafeMutablePointer<Int32>
   /// For each slot, its sleeper; `nil` if the slot is free. The first `slotCount` are initialized.
   private var sleepers: UnsafeMutablePointer<Sleeper?>
   /// The details of each sleep, by slot; outdated for a free slot.
   ///
   /// Kept apart from `sleepers`, and not written when a sleep ends, because details are large and rarely read.
-  private var details: UnsafeMutablePointer<Stored>
+  private var details: UnsafeMutablePointer<Details>
   private var capacity = 8
   private(set) var count = 0
   private var slotCount = 0
   /// The slot that was freed last; -1 if no slot is free.
   private var firstFree: Int32 = -1
-  /// By slot, for sleeps with a tolerance or of tasks with a name; outdated for a free slot.
+  /// By slot; outdated for a free slot.
   private var extras: [Int32: Extra] = [:]
   private var hasExtras = false
   private var nextNumber: UInt64 = 0
@@ -110,8 +102,8 @@ struct SleepQueue: ~Copyable {
   /// Adds a sleep under the `reserved` number, or else under the next number. O(log n).
   @discardableResult
   mutating func add(
-    _ sleeper: Sleeper, until deadline: Duration, name: String? = nil, details: Details,
-    as reserved: UInt64? = nil
+    _ sleeper: Sleeper, until deadline: Duration, name: String? = nil, tolerance: Duration? = nil,
+    details: Details, as reserved: UInt64? = nil
   ) -> Token {
     let number = reserved ?? reserveNumber()
     let slot: Int32
@@ -125,19 +117,16 @@ struct SleepQueue: ~Copyable {
       (sleepers + slotCount).initialize(to: sleeper)
       slotCount += 1
     }
-    self.details[Int(slot)] = Stored(
-      registered: details.registered, taskID: details.taskID, task: details.task,
-      clock: details.clock)
-    if hasExtras || name != nil || details.tolerance != nil {
-      add(Extra(name: name, tolerance: details.tolerance), to: slot)
-    }
+    self.details[Int(slot)] = details
+    if hasExtras || name != nil || tolerance != nil { add(name, tolerance, to: slot) }
     count += 1
     siftUp(Entry(deadline: deadline, number: number, slot: slot), from: count - 1)
     return Token(slot: slot, number: number)
   }
 
-  private mutating func add(_ extra: Extra, to slot: Int32) {
-    extras[slot] = extra.name == nil && extra.tolerance == nil ? nil : extra
+  private mutating func add(_ name: String?, _ tolerance: Duration?, to slot: Int32) {
+    let isAny = name != nil || tolerance != nil
+    extras[slot] = isAny ? Extra(taskName: name, tolerance: tolerance) : nil
     hasExtras = true
   }
 
@@ -172,12 +161,10 @@ struct SleepQueue: ~Copyable {
   var first: Pending? { count > 0 ? pending(heap[0]) : nil }
 
   private func pending(_ entry: Entry) -> Pending {
-    let (stored, extra) = (details[Int(entry.slot)], extras[entry.slot])
+    let extra = extras[entry.slot]
     return Pending(
-      deadline: entry.deadline, number: entry.number, taskName: extra?.name,
-      details: Details(
-        registered: stored.registered, task: stored.task, taskID: stored.taskID,
-        clock: stored.clock, tolerance: extra?.tolerance))
+      deadline: entry.deadline, number: entry.number, taskName: extra?.taskName,
+      tolerance: extra?.tolerance, details: details[Int(entry.slot)])
   }
 
   /// The number and the task of the sleep that was removed last: correct only directly after a removal. O(1).

@@ -190,7 +190,7 @@ import Testing
     state.jobIsReady(ReadyJob(of: 1), isFromOutside: false)
     #expect(state.claimThread() == .pool)
     _ = state.abandon()
-    #expect(state.requestedThreadBegins(on: .pool) == nil)
+    #expect(state.requestedThreadBegins(on: .pool, after: 0) == nil)
     #expect(state.claimThread() == nil)
     #expect(state.idleness.isThreadRequested == false)
   }

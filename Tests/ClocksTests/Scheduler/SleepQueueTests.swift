@@ -47,9 +47,8 @@ import Testing
         let key = instant(deadline)
         let rare = Self.rareDetails(of: number)
         let token = queue.add(
-          sleeper, until: key, name: rare.name,
-          details: .init(
-            registered: .seconds(Int(number)), clock: .continuous, tolerance: rare.tolerance))
+          sleeper, until: key, name: rare.name, tolerance: rare.tolerance,
+          details: .init(registered: .seconds(Int(number)), clock: .continuous))
         #expect(token.number == number)
         model.append((deadline, key, number, token))
         number += 1
@@ -87,7 +86,7 @@ import Testing
         for sleep in pending {
           let rare = Self.rareDetails(of: sleep.number)
           #expect(sleep.taskName == rare.name)
-          #expect(sleep.details.tolerance == rare.tolerance)
+          #expect(sleep.tolerance == rare.tolerance)
           #expect(sleep.details.registered == .seconds(Int(sleep.number)))
         }
         let now = Int.random(in: 0..<50, using: &random)

@@ -156,8 +156,7 @@ extension Scheduler {
         return nil
       }
       let details = SleepQueue.Details(
-        registered: virtualClock.now, task: task, taskID: taskID, clock: delayed.clock,
-        tolerance: nil)
+        registered: virtualClock.now, task: task, taskID: taskID, clock: delayed.clock)
       let sleep = virtualClock.sleeps.add(
         .job(job), until: deadline, name: name, details: details)
       let over: ReadyJob?
@@ -226,7 +225,7 @@ extension Scheduler {
       let deadline =
         date.flatMap { state.scope?.instant(of: $0) } ?? saturatingSum(virtualClock.now, delay)
       let details = SleepQueue.Details(
-        registered: virtualClock.now, task: nil, clock: .dispatch, tolerance: nil)
+        registered: virtualClock.now, task: nil, clock: .dispatch)
       let sleep = virtualClock.sleeps.add(
         .work(callback), until: deadline, name: callback.name, details: details)
       state.scope?.timedCallbacks[ObjectIdentifier(callback)] = PendingCallback(
