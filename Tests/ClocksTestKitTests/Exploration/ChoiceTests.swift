@@ -151,12 +151,12 @@ private actor Counter {
     let found = try await failures {
       try await withSchedules(1_000, faults: 1, operation: operation)
     }
-    let text = try #require(found.first?.text)
+    let failure = try #require(found.first)
+    let text = failure.text
     #expect(found.count == 1)
     #expect(text.contains("a.1 chose 3 of 1…5   (a is \"writer\")"))
     #expect(text.contains("a.1 fault \"disk full\"   (a is \"writer\")"))
-    let token = try token(in: text)
-    try await expectFailure(replaying: token, operation)
+    try await expectReplay(of: failure, operation)
   }
 
   @Test func aThreadOfItsOwnGetsTheFirstOption() async throws {

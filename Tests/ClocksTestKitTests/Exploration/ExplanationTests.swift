@@ -75,10 +75,9 @@ private actor Owner {
       for task in tasks { await task.value }
     }
     let found = try await failures { try await withSchedules(400, operation: operation) }
-    let text = try #require(found.first?.text)
-    let token = try token(in: text)
-    #expect(token.hasPrefix("1:b~1<a~1:"), "\(text)")
-    try await expectFailure(replaying: token, operation)
+    let failure = try #require(found.first)
+    #expect(try token(in: failure.text).hasPrefix("1:b~1<a~1:"), "\(failure)")
+    try await expectReplay(of: failure, operation)
   }
 
   @Test func aDumpNamesTasksAsTheExplanationDoes() async throws {

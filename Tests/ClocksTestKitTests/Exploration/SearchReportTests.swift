@@ -91,9 +91,10 @@ import Testing
       #expect(page.standardOutput.contains("Replay: `\(line.1)`"), "\(page.standardOutput)")
       let replay = try await exploredSample(
         "replaysALateWake", [ExploredChildSamples.tokenVariable: String(line.2)])
-      #expect(replay.exitCode != 0)
+      #expect(replay.exitCode == 1)
       #expect(
-        replay.standardOutput.contains("Expectation failed: "), "\(replay.standardOutput)")
+        replay.standardOutput.contains("Expectation failed: await box.value == 2"),
+        "\(replay.standardOutput)")
     }
   }
 

@@ -59,13 +59,14 @@ private final class Flag: Sendable {
         try await withSchedules(number, stalls: 1, upTo: limit, operation: Self.pause)
       }
       #expect(found.count == (limit < .seconds(1) ? 0 : 1), "\(limit)")
-      guard let text = found.first?.text else { continue }
+      guard let failure = found.first else { continue }
+      let text = failure.text
       #expect(text.contains("~1 may wake early, while a job is under way (a stall)"), "\(text)")
       #expect(text.contains("(failed in 2 of 2 replays)"), "\(text)")
       let token = try token(in: text)
       #expect(token.hasPrefix("2:a~1^,"))
       // A token needs no parameters.
-      try await expectFailure(replaying: token, Self.pause)
+      try await expectReplay(of: failure, Self.pause)
     }
   }
 
@@ -95,13 +96,14 @@ private final class Flag: Sendable {
         try await withSchedules(100, stalls: 1, upTo: limit, operation: operation)
       }
       #expect(found.count == (limit < .seconds(1) ? 0 : 1), "\(limit)")
-      guard let text = found.first?.text else { continue }
+      guard let failure = found.first else { continue }
+      let text = failure.text
       // Whatever the limit, the failure states the shortest stall with which the test fails.
       #expect(text.contains(/a\.\d[@+]? begins 1\.0 seconds late \(a stall\)/), "\(text)")
       #expect(text.contains("(failed in 2 of 2 replays)"), "\(text)")
       let token = try token(in: text)
       #expect(token.contains(/^2:a\.\d[@+]?\^1s:/), "\(token)")
-      try await expectFailure(replaying: token, operation)
+      try await expectReplay(of: failure, operation)
     }
   }
 
@@ -198,13 +200,14 @@ private final class Flag: Sendable {
     let found = try await failures {
       try await withSchedules(1_000, explores: .randomness, operation: operation)
     }
-    let text = try #require(found.first?.text)
+    let failure = try #require(found.first)
+    let text = failure.text
     #expect(found.count == 1)
     #expect(Set(bools.all).count == 2)
     #expect(text.contains("0.1 draws value 12 of 64 as its random number 1"), "\(text)")
     let token = try token(in: text)
     #expect(token.hasPrefix("2:0%1=12:"))
-    try await expectFailure(replaying: token, operation)
+    try await expectReplay(of: failure, operation)
   }
 
   @Test func aSearchDoesNotClaimAllRandomNumbers() async throws {

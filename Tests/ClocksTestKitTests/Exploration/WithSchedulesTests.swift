@@ -149,6 +149,7 @@ private actor Adder {
   }
 
   @Test func aTokenReplaysItsOrder() async throws {
+    let line = #line + 7
     func operation(_ expected: Int) -> (VirtualTime) async throws -> Void {
       { _ in
         let box = Box()
@@ -164,7 +165,7 @@ private actor Adder {
         try await failures { try await withSchedules(.schedule(token), operation: operation(1)) }
           == [])
     }
-    try await expectFailure(replaying: token, operation(2))
+    try await expectFailure(atLine: line, replaying: token, operation(2))
   }
 
   /// Two delays on one queue have one deadline, so either may end first.
@@ -179,8 +180,10 @@ private actor Adder {
       if isThrown, log.all != ["first", "second"] { throw Late() }
       #expect(log.all == ["first", "second"])
     }
-    let text = try #require(
-      try await failures { try await withSchedules(100, operation: operation) }.first?.text)
+    let failure = try #require(
+      try await failures { try await withSchedules(100, operation: operation) }.first)
+    let text = failure.text
+    #expect(text.hasPrefix("the operation threw Late: Late()\nSchedule") == isThrown, "\(text)")
     #expect(text.contains("1 of 1 decisions matters; undo it and it passes:"), "\(text)")
     #expect(
       text.contains(
@@ -191,8 +194,8 @@ private actor Adder {
         """), "\(text)")
     #expect(text.contains("1~2 queue \"legacy\""), "\(text)")
     #expect(text.contains("(failed in 2 of 2 replays)"), "\(text)")
-    let token = try #require(text.firstMatch(of: /schedule\("(1:1~2<1~1:[0-9a-f]{4})"\)/)?.1)
-    try await expectFailure(replaying: String(token), operation)
+    #expect(try token(in: text).contains(/^1:1~2<1~1:[0-9a-f]{4}$/), "\(text)")
+    try await expectReplay(of: failure, operation)
     // First in, first out it passes.
     #expect(try await failures { try await withSchedules(1, operation: operation) } == [])
   }
@@ -356,16 +359,16 @@ private actor Adder {
     }
     #expect(try await run(.zero) == [])
     #expect(try await run(.milliseconds(2)) == [])
-    let text = try #require(try await run(.milliseconds(5)).first?.text)
+    let failure = try #require(try await run(.milliseconds(5)).first)
+    let text = failure.text
     #expect(text.contains("b~1 before a~1"), "\(text)")
     // The printed line has the slack, without which the order is not possible.
     let line = try #require(
       text.firstMatch(
         of: /withSchedules\(\.schedule\("([^"]*)"\), slack: \.milliseconds\(5\)\) \{/), "\(text)")
     let token = ScheduleCount.schedule(String(line.1))
-    let replayed = try await run(.milliseconds(5), token)
-    #expect(replayed.count == 1)
-    #expect(replayed.first?.text.contains("is not the order that was recorded") == false)
+    #expect(
+      try await run(.milliseconds(5), token) == [Failure(text: "", line: failure.line)])
     let onTime = try await run(.zero, token)
     #expect(onTime.first?.text.contains("is not the order that was recorded") == true)
   }

@@ -203,17 +203,14 @@ import Testing
       try await Task.sleep(for: .seconds(1))
       #expect(log.all != [3, 1])
     }
-    func text() async throws -> String {
-      let found = try await failures {
-        try await withSchedules(2_000, faults: 1, operation: operation)
-      }
-      #expect(found.count == 1)
-      return found.first?.text ?? ""
+    func search() async throws -> [Failure] {
+      try await failures { try await withSchedules(2_000, faults: 1, operation: operation) }
     }
-    let text1 = try await text()
-    #expect(text1.contains("fault \"loses a → b\""), "\(text1)")
-    #expect(try await text() == text1)
-    let token = try token(in: text1)
-    try await expectFailure(replaying: token, operation)
+    let found = try await search()
+    #expect(found.count == 1)
+    let failure = try #require(found.first)
+    #expect(failure.text.contains("fault \"loses a → b\""), "\(failure)")
+    #expect(try await search() == found)
+    try await expectReplay(of: failure, operation)
   }
 }

@@ -30,19 +30,32 @@ func token(in text: String, at location: SourceLocation = #_sourceLocation) thro
   return String(try #require(match?.1, "\(text)", sourceLocation: location))
 }
 
-/// Replays the schedule of a token, and expects that the operation fails in it.
+/// Replays the schedule of a failure that a search has found, and expects the same failure.
+///
+/// The failure is that of an expectation without a comment, which has the same line, or an error.
+func expectReplay(
+  of found: Failure, at location: SourceLocation = #_sourceLocation,
+  _ operation: @escaping (VirtualTime) async throws -> Void
+) async throws {
+  let token = try token(in: found.text, at: location)
+  let error = found.text.split(separator: "Schedule ", omittingEmptySubsequences: false)[0]
+  try await expectFailure(
+    error.isEmpty ? "" : "\(error)Schedule \(token).", atLine: found.line, replaying: token,
+    at: location, operation)
+}
+
+/// Replays the schedule of a token, and expects one failure.
+///
+/// A token that does not fit is a failure, too, but has another text. An error has the line that is expected.
 func expectFailure(
-  replaying token: String, at location: SourceLocation = #_sourceLocation,
+  _ text: String = "", atLine line: Int, replaying token: String,
+  at location: SourceLocation = #_sourceLocation,
   _ operation: @escaping (VirtualTime) async throws -> Void
 ) async throws {
   let found = try await failures {
-    try await withSchedules(.schedule(token), operation: operation)
+    try await withSchedules(.schedule(token), line: UInt(line), operation: operation)
   }
-  #expect(found.count == 1, "\(found)", sourceLocation: location)
-  // A schedule that is not possible, or in which the operation passes, is a failure, too.
-  #expect(
-    !found.contains { $0.text.contains("The token belongs to another test") }, "\(found)",
-    sourceLocation: location)
+  #expect(found == [Failure(text: text, line: line)], sourceLocation: location)
 }
 
 extension TestScoping {
