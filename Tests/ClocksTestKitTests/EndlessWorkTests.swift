@@ -16,11 +16,10 @@ private let queue = DispatchQueue(label: "orders")
 
 @Sendable private func submitForever() { queue.async(execute: submitForever) }
 
-/// Tests whose work outside the scheduler, or whose loop, never ends. They do nothing unless `EndlessWorkTests` starts
-/// them in a child process.
-@Suite struct EndlessWorkExamples {
+/// Tests whose work outside the scheduler, or whose loop, never ends. They run only in child processes of
+/// `EndlessWorkTests`.
+@Suite(.onlyIfAskedToBeStuck) struct EndlessWorkExamples {
   @Test func awaitsABlockedBlock() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     await withCheckedContinuation { continuation in
@@ -32,7 +31,6 @@ private let queue = DispatchQueue(label: "orders")
   }
 
   @Test func awaitsABlockThatSpins() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     let isReady = Tally()
@@ -45,14 +43,12 @@ private let queue = DispatchQueue(label: "orders")
   }
 
   @Test func awaitsADroppedJob() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     await Task(executorPreference: ForgetfulExecutor()) {}.value
   }
 
   @Test func awaitsManyBlockedBlocks() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     await withTaskGroup { group in
@@ -70,7 +66,6 @@ private let queue = DispatchQueue(label: "orders")
   }
 
   @Test func awaitsBlocksWithoutEnd() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     submitForever()
     await clock.advance(by: .seconds(1))
@@ -78,19 +73,17 @@ private let queue = DispatchQueue(label: "orders")
 
   @Test(.virtualTime(stuckAfter: .milliseconds(300), runningLimit: .milliseconds(500)))
   func awaitsBlocksWithoutEndInAScope() async throws {
-    guard Stuck.isAsked else { return }
     submitForever()
     try await Task.sleep(for: .seconds(1))
   }
 
   @Test(.virtualTime(stuckAfter: .milliseconds(300), runningLimit: .milliseconds(500)))
   func leavesBlocksWithoutEnd() async throws {
-    if Stuck.isAsked { submitForever() }
+    submitForever()
   }
 
   /// Nothing advances the clock of the other leftover any more.
   @Test func leavesBlocksWithoutEndAndASleep() async throws {
-    guard Stuck.isAsked else { return }
     var leftover: Task<Void, Never>?
     try await withVirtualTime(
       stuckAfter: .milliseconds(300), runningLimit: .milliseconds(500)
@@ -108,13 +101,11 @@ private let queue = DispatchQueue(label: "orders")
       jumpsAfter: .milliseconds(5), stuckAfter: .milliseconds(300), runningLimit: .milliseconds(500)
     ))
   func beatsWithPauses() async throws {
-    guard Stuck.isAsked else { return }
     while true { try await Task.sleep(for: .seconds(1)) }
   }
 
   @Test(.virtualTime(stuckAfter: .milliseconds(300), runningLimit: .milliseconds(500)))
   func awaitsATimerWithoutEnd() async throws {
-    guard Stuck.isAsked else { return }
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.setEventHandler {}
     timer.schedule(deadline: .now() + 1, repeating: 1)
@@ -125,7 +116,6 @@ private let queue = DispatchQueue(label: "orders")
 
   /// A worker waits on a queue, and a thread does real work for three times the limit.
   @Test func computesBesideAnIdleWorker() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     queue.async { Stuck.blocks() }
@@ -141,7 +131,6 @@ private let queue = DispatchQueue(label: "orders")
 
   /// The test's jobs continue meanwhile.
   @Test func advancesBesideABlockedBlock() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     queue.async { Stuck.blocks() }
     Task { while true { try await Task.sleep(for: .milliseconds(10)) } }
@@ -150,33 +139,28 @@ private let queue = DispatchQueue(label: "orders")
   }
 
   @Test func yields() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     await Stuck.yields()
   }
 
   @Test func advances() async {
-    guard Stuck.isAsked else { return }
     let (clock, isReady) = (TestClock(), Tally())
     while isReady.value == 0 { await clock.advance(by: .seconds(1)) }
   }
 
   @Test func advancesASleeper() async {
-    guard Stuck.isAsked else { return }
     let (clock, isReady) = (TestClock(), Tally())
     Task { while true { try await clock.sleep(for: .seconds(1)) } }
     while isReady.value == 0 { await clock.advance(by: .seconds(1)) }
   }
 
   @Test func settles() async {
-    guard Stuck.isAsked else { return }
     let (clock, isReady) = (TestClock(), Tally())
     while isReady.value == 0 { await clock.settle() }
   }
 
   @Test func hasAStuckScope() async throws {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     try await withVirtualTime(stuckAfter: .milliseconds(300)) { _ in await Stuck.losesContinuation()
@@ -185,7 +169,6 @@ private let queue = DispatchQueue(label: "orders")
   }
 
   @Test func hasAClockInADetachedTask() async {
-    guard Stuck.isAsked else { return }
     await Task.detached {
       let clock = TestClock()
       await clock.settle()
@@ -194,13 +177,11 @@ private let queue = DispatchQueue(label: "orders")
   }
 
   @Test func sleepsOnAndOn() async {
-    guard Stuck.isAsked else { return }
     let (clock, isReady) = (TestClock(), Tally())
     while isReady.value == 0 { try? await clock.sleep(for: .seconds(1)) }
   }
 
   @Test func blocksInALoopAndGoesOn() async {
-    guard Stuck.isAsked else { return }
     let (clock, isReady) = (TestClock(), Tally())
     while isReady.value == 0 {
       await clock.settle()
@@ -210,11 +191,10 @@ private let queue = DispatchQueue(label: "orders")
 }
 
 /// The first job of a test holds the main thread that another test needs.
-@Suite struct FirstJobOnMainExamples {
+@Suite(.onlyIfAskedToBeStuck) struct FirstJobOnMainExamples {
   private static let isBlocked = Tally()
 
   @Test @MainActor func blocksTheMainThread() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     Self.isBlocked.add()
     Stuck.blocksTheMainThread()
@@ -222,26 +202,22 @@ private let queue = DispatchQueue(label: "orders")
   }
 
   @Test func needsTheMainThread() async throws {
-    guard Stuck.isAsked else { return }
     while Self.isBlocked.value == 0 { try await Task.sleep(for: .milliseconds(10)) }
     await MainActor.run {}
   }
 }
 
 /// A test ends, and its work holds the main thread.
-@Suite(.serialized) struct LeftoverOnMainExamples {
+@Suite(.serialized, .onlyIfAskedToBeStuck) struct LeftoverOnMainExamples {
   @Test(.virtualTime) func leavesAJob() async {
-    guard Stuck.isAsked else { return }
     Task { @MainActor in Stuck.blocks() }
   }
 
   @Test(.virtualTime) func leavesABlock() async {
-    guard Stuck.isAsked else { return }
     DispatchQueue.main.async { Stuck.blocks() }
   }
 
   @Test @MainActor func needsTheMainThread() async {
-    guard Stuck.isAsked else { return }
     await Task.yield()
   }
 }
@@ -249,9 +225,10 @@ private let queue = DispatchQueue(label: "orders")
 final class EndlessXCTests: XCTestCase {
   private let clock = TestClock()
 
+  override func setUpWithError() throws { try Stuck.skipUnlessAsked() }
+
   func testAwaitsABlockedBlock() async { await EndlessWorkExamples().awaitsABlockedBlock() }
   func testAdvances() async {
-    guard Stuck.isAsked else { return }
     let isReady = Tally()
     while isReady.value == 0 { await clock.advance(by: .seconds(1)) }
   }
@@ -259,7 +236,6 @@ final class EndlessXCTests: XCTestCase {
 
   /// The test ends after it was reported, and before the process would end.
   func testLong1WaitsBesideALoop() {
-    guard Stuck.isAsked else { return }
     let isReported = expectation(description: "reported")
     let loop = Task { [clock] in
       await clock.settle()
@@ -275,7 +251,6 @@ final class EndlessXCTests: XCTestCase {
   }
 
   func testLong2ComesNext() async throws {
-    guard Stuck.isAsked else { return }
     let task = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
     await clock.advance(by: .seconds(1))
     try await task.value
@@ -414,22 +389,20 @@ private struct SendableRun: @unchecked Sendable { let value: XCTestRun? }
 }
 
 /// Tests that share a clock run for long together, and not one by one.
-@Suite(.serialized) struct SharedClockExamples {
+@Suite(.serialized, .onlyIfAskedToBeStuck) struct SharedClockExamples {
   private static let clock = TestClock()
 
   @Test(arguments: 0..<10) func runsForAWhile(_ number: Int) async {
-    guard Stuck.isAsked else { return }
     let end = RealTime(in: .milliseconds(300))
     while !end.hasPassed { await Self.clock.advance(by: .seconds(1)) }
   }
 }
 
 /// The first of many tests that share a clock forgets to advance it.
-@Suite(.serialized) struct SharedClockReportExamples {
+@Suite(.serialized, .onlyIfAskedToBeStuck) struct SharedClockReportExamples {
   private static let clock = TestClock()
 
   @Test(arguments: 0..<30) func runs(_ number: Int) async throws {
-    guard Stuck.isAsked else { return }
     if number == 0 { return try await forgetsToAdvance(Self.clock) }
     let end = RealTime(in: .milliseconds(400))
     while !end.hasPassed {
@@ -440,20 +413,19 @@ private struct SendableRun: @unchecked Sendable { let value: XCTestRun? }
 }
 
 /// All tests that share a clock forget to advance it.
-@Suite(.serialized) struct SharedClockForgottenExamples {
+@Suite(.serialized, .onlyIfAskedToBeStuck) struct SharedClockForgottenExamples {
   private static let clock = TestClock()
 
   @Test(arguments: 0..<4) func forgets(_ number: Int) async throws {
-    if Stuck.isAsked { try await forgetsToAdvance(Self.clock) }
+    try await forgetsToAdvance(Self.clock)
   }
 }
 
 /// The first of two tests that share a clock forgets to advance it, and the second one loses a wake-up.
-@Suite(.serialized) struct SharedClockLossExamples {
+@Suite(.serialized, .onlyIfAskedToBeStuck) struct SharedClockLossExamples {
   private static let clock = TestClock()
 
   @Test(arguments: 0..<2) func stops(_ number: Int) async throws {
-    guard Stuck.isAsked else { return }
     if number == 0 { return try await forgetsToAdvance(Self.clock) }
     await Self.clock.settle()
     await Stuck.losesContinuation()

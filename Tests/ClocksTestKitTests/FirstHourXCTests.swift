@@ -13,37 +13,35 @@ final class EarlierClockXCTests: XCTestCase {
   func testMakesAClock() {}
 }
 
-/// Tests that stumble. They do nothing unless `FirstHourXCTestTests` starts them in a child process.
+/// Tests that stumble. They run only in child processes of `FirstHourXCTestTests`.
 final class StumblingXCTests: XCTestCase {
   static let file = #filePath
   /// The line of the property.
   static let line: Int = #line + 1
   private let property = TestClock()
 
+  override func setUpWithError() throws { try Stuck.skipUnlessAsked() }
+
   func testForgetsALocalClock() async throws {
-    guard Stuck.isAsked else { return }
     let local = TestClock()
     try await local.sleep(for: .seconds(1))
   }
 
   func testForgetsTheProperty() async throws {
-    if Stuck.isAsked { try await property.sleep(for: .seconds(1)) }
+    try await property.sleep(for: .seconds(1))
   }
 
   func testLosesContinuationWithALocalClock() async {
-    guard Stuck.isAsked else { return }
     let local = TestClock()
     await local.settle()
     await Stuck.losesContinuation()
   }
 
   func testForgetsTheSameClockAgainAndAgain() async {
-    guard Stuck.isAsked else { return }
     for _ in 1...4 { try? await property.sleep(for: .seconds(1)) }
   }
 
   func testSleepsAsLongAsTheCode() async throws {
-    guard Stuck.isAsked else { return }
     try await withVirtualTime {
       let toast = Task(name: "toast") { try await Task.sleep(for: .seconds(5)) }
       try await Task.sleep(for: .seconds(5))
@@ -53,7 +51,6 @@ final class StumblingXCTests: XCTestCase {
   }
 
   func testSkipsAWait() async throws {
-    guard Stuck.isAsked else { return }
     try await withVirtualTime {
       let fetch = Task { await answerFromElsewhere() }
       try await Task.sleep(for: .seconds(30))
@@ -63,7 +60,6 @@ final class StumblingXCTests: XCTestCase {
   }
 
   func testSleepsInRealTimeBesideAClock() async throws {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     let task = Task { try await Task.sleep(for: .seconds(3600)) }
     await clock.advance(by: .seconds(3600))
@@ -73,7 +69,6 @@ final class StumblingXCTests: XCTestCase {
   }
 
   func testWokenTogether() async throws {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     let first = Task {
       try await clock.sleep(for: .seconds(5))
@@ -87,7 +82,6 @@ final class StumblingXCTests: XCTestCase {
   }
 
   func testFailsWithoutAnyReasonToGive() async throws {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.advance(by: .seconds(5))
     XCTAssertTrue(false, "plain")
@@ -97,15 +91,13 @@ final class StumblingXCTests: XCTestCase {
 }
 
 /// Tests that forget to advance, more than once.
-@Suite struct ForgetfulExamples {
+@Suite(.onlyIfAskedToBeStuck) struct ForgetfulExamples {
   @Test func theSameClock() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     for _ in 1...4 { try? await clock.sleep(for: .seconds(1)) }
   }
 
   @Test func anotherClock() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     let other = TestClock(now: .seconds(1))
     for _ in 1...2 { try? await clock.sleep(for: .seconds(1)) }
@@ -113,7 +105,6 @@ final class StumblingXCTests: XCTestCase {
   }
 
   @Test func aClockThatHasMovedSince() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     for _ in 1...2 { try? await clock.sleep(for: .seconds(1)) }
     await clock.advance(by: .seconds(1))
@@ -121,13 +112,11 @@ final class StumblingXCTests: XCTestCase {
   }
 
   @Test func endlessly() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     while true { try? await clock.sleep(for: .seconds(1)) }
   }
 
   @MainActor @Test func blocksTheMainThread() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     let blocked = Task { @MainActor in Stuck.blocks() }
@@ -137,14 +126,12 @@ final class StumblingXCTests: XCTestCase {
   }
 
   @MainActor @Test func blocksTheMainThreadItself() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     Task { await clock.advance(by: .seconds(1)) }
     Stuck.blocks()
   }
 
   @Test func awaitsABlockedJob() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     let blocked = Task { Stuck.blocks() }
     await clock.settle()
@@ -152,7 +139,6 @@ final class StumblingXCTests: XCTestCase {
   }
 
   @Test(.virtualTime) func blocksInTheTrait() async {
-    guard Stuck.isAsked else { return }
     let blocked = Task { Stuck.blocks() }
     let other = Task {}
     await blocked.value
@@ -160,7 +146,6 @@ final class StumblingXCTests: XCTestCase {
   }
 
   @Test func waitsInAQueue() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     let queue = DispatchQueue(label: "orders")
     queue.async { Stuck.blocks() }
@@ -169,9 +154,6 @@ final class StumblingXCTests: XCTestCase {
     await clock.settle()
   }
 }
-
-/// AddressSanitizer may keep variables outside the stack.
-private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
 
 /// What new users of XCTest stumble over, in child processes.
 @Suite struct FirstHourXCTestTests {
@@ -307,7 +289,7 @@ private let isSanitized = dlsym(dlopen(nil, RTLD_NOW), "__asan_init") != nil
 
   // MARK: - Queues
 
-  @Test(.disabled(if: isSanitized), .enabled(if: areThreadsShown))
+  @Test(.disabled(if: isUnderAddressSanitizer), .enabled(if: areThreadsShown))
   func aBlockedQueueHasLinesInTheDump() async throws {
     let (text, issues) = try await run(example: "waitsInAQueue")
     let dump = try #require(issues.first?.dump, "\(text)")

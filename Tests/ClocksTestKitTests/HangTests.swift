@@ -7,11 +7,10 @@ import Testing
 /// Tests with the trait that hang, or leave endless tasks behind.
 ///
 /// They run only when `TraitHangTests` starts them in another process.
-@Suite struct HangingTraitTests {
+@Suite(.onlyIfAskedToBeStuck) struct HangingTraitTests {
   static let file = #filePath
 
   @Test(.virtualTime) func heartbeatSwallowsErrors() async throws {
-    guard Stuck.isAsked else { return }
     let beats = Seconds()
     Task {
       while true {
@@ -24,7 +23,6 @@ import Testing
   }
 
   @Test(.virtualTime) func heartbeatSwallowsErrorsWithoutAnActor() async throws {
-    guard Stuck.isAsked else { return }
     let beats = Tally()
     Task {
       while true {
@@ -37,14 +35,12 @@ import Testing
   }
 
   @Test(.virtualTime(runningLimit: .milliseconds(300))) func pollsForEver() async throws {
-    guard Stuck.isAsked else { return }
     let isReady = Tally()
     while isReady.value == 0 { try await Task.sleep(for: .milliseconds(10)) }
   }
 
   @Test(.virtualTime(stuckAfter: .milliseconds(300), runningLimit: .milliseconds(300)))
   func awaitsAHeartbeat() async throws {
-    guard Stuck.isAsked else { return }
     let heartbeat = Task(name: "beat") {
       while true { try await Task.sleep(for: .milliseconds(1)) }
     }
@@ -52,7 +48,6 @@ import Testing
   }
 
   @Test(.virtualTime(leftoverSleeps: .fail)) func leavesASpinnerBehind() async throws {
-    guard Stuck.isAsked else { return }
     Task { while !Task.isCancelled { await Task.yield() } }
     try await Task.sleep(for: .zero)
   }

@@ -6,18 +6,22 @@ import TestTraits
 import Testing
 import XCTest
 
-/// The ways in which a test does not continue. They do nothing unless `StuckTestsTests` starts them in a child process.
+/// The ways in which a test does not continue. The tests that use them run only in child processes of other tests.
 enum Stuck {
   static let variable = "CLOCKS_TESTS_STUCK"
+  static let skipped = "It runs only in a child process of another test."
 
-  /// Whether the test is enabled. If so, the process ends by a signal after the number of seconds.
-  static var isAsked: Bool {
+  /// Returns whether `run` has started this process. If so, a signal ends it after the number of seconds in the variable.
+  static func setAlarmIfAsked() -> Bool {
     guard let seconds = ProcessInfo.processInfo.environment[variable].flatMap(UInt32.init) else {
       return false
     }
     alarm(seconds)
     return true
   }
+
+  /// Skips a test of XCTest, except in a child process that `run` has started.
+  static func skipUnlessAsked() throws { try XCTSkipUnless(setAlarmIfAsked(), skipped) }
 
   /// How the last lines of the process begin that was ended.
   static let end = "error: The process ends with exit code 1, because only"
@@ -104,110 +108,106 @@ enum Stuck {
   }
 }
 
-@Suite(.serialized) struct StuckTraitExamples {
+extension Trait where Self == ConditionTrait {
+  /// Skips a test, or a suite, except in a child process that `Stuck.run` has started.
+  static var onlyIfAskedToBeStuck: Self {
+    .enabled(if: Stuck.setAlarmIfAsked(), Comment(rawValue: Stuck.skipped))
+  }
+}
+
+@Suite(.serialized, .onlyIfAskedToBeStuck) struct StuckTraitExamples {
   @Test(.virtualTime(stuckAfter: .milliseconds(300))) func losesContinuation() async {
-    if Stuck.isAsked { await Stuck.losesContinuation() }
+    await Stuck.losesContinuation()
   }
 
   @Test(.virtualTime(stuckAfter: .milliseconds(300))) func waitsInACircle() async {
-    if Stuck.isAsked { await Stuck.waitsInACircle() }
+    await Stuck.waitsInACircle()
   }
 
   @Test(.virtualTime(stuckAfter: .milliseconds(300), runningLimit: .milliseconds(300)))
   func yields() async {
-    if Stuck.isAsked { await Stuck.yields() }
+    await Stuck.yields()
   }
 
-  @Test(.virtualTime) func blocks() async { if Stuck.isAsked { Stuck.blocks() } }
+  @Test(.virtualTime) func blocks() async { Stuck.blocks() }
 
-  @Test(.virtualTime) func spins() async { if Stuck.isAsked { Stuck.spins() } }
+  @Test(.virtualTime) func spins() async { Stuck.spins() }
 
   @Test(.virtualTime(stuckAfter: .milliseconds(300))) func blocksTheMainThread() async {
-    if Stuck.isAsked { await Stuck.blocksTheMainThread() }
+    await Stuck.blocksTheMainThread()
   }
 
   @Test(.schedules(10)) func blocksTheMainThreadInASearch() async {
-    if Stuck.isAsked { await Stuck.blocksTheMainThread() }
+    await Stuck.blocksTheMainThread()
   }
 
   /// The thread continues after the test was abandoned, and before `comesLater` ends.
   @Test(.virtualTime) func blocksForAWhile() async {
-    if Stuck.isAsked { { Thread.sleep(forTimeInterval: 6) }() }
+    _ = { Thread.sleep(forTimeInterval: 6) }()
   }
 
   @Test(.virtualTime) func scopeWithinLosesContinuation() async throws {
-    guard Stuck.isAsked else { return }
     try await withVirtualTime(stuckAfter: .milliseconds(300)) { _ in await Stuck.losesContinuation()
     }
   }
 
   @Test(.virtualTime) func losesContinuationInHolding() async throws {
-    guard Stuck.isAsked else { return }
     await (try VirtualTime.required).holding { await Stuck.losesContinuation() }
   }
 
   @Test func comesAfter() async throws {
-    if Stuck.isAsked { try await Task.sleep(for: .seconds(3)) }
+    try await Task.sleep(for: .seconds(3))
   }
 
   @Test func comesLater() async throws {
-    if Stuck.isAsked { try await Task.sleep(for: .seconds(7)) }
+    try await Task.sleep(for: .seconds(7))
   }
 }
 
-@Suite struct StuckExamples {
+@Suite(.onlyIfAskedToBeStuck) struct StuckExamples {
   @Test func losesContinuation() async throws {
-    guard Stuck.isAsked else { return }
     try await withVirtualTime(stuckAfter: .milliseconds(300)) { _ in await Stuck.losesContinuation()
     }
   }
 
   @Test func waitsInACircle() async throws {
-    guard Stuck.isAsked else { return }
     try await withVirtualTime(stuckAfter: .milliseconds(300)) { _ in await Stuck.waitsInACircle() }
   }
 
   @Test func yields() async throws {
-    guard Stuck.isAsked else { return }
     try await withVirtualTime(stuckAfter: .milliseconds(300), runningLimit: .milliseconds(300)) {
       _ in await Stuck.yields()
     }
   }
 
   @Test func blocks() async throws {
-    guard Stuck.isAsked else { return }
     try await withVirtualTime { _ in Stuck.blocks() }
   }
 
   @Test func blocksWithAClock() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     Stuck.blocks()
   }
 
   @Test func blocksInTheJobThatMadeTheClock() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     Stuck.blocks()
     await clock.settle()
   }
 
   @Test func spinsWithAClock() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     while clock.now.offset < .seconds(1) {}
   }
 
   @Test func losesContinuationWithAClock() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     await Stuck.losesContinuation()
   }
 
   @Test func losesContinuationAfterACancelledSleep() async {
-    guard Stuck.isAsked else { return }
     let task = Task {
       try? await Task.sleep(for: .seconds(1_000))
       await Stuck.losesContinuation()
@@ -219,22 +219,19 @@ enum Stuck {
   }
 
   @Test func losesContinuationInHolding() async throws {
-    guard Stuck.isAsked else { return }
     try await withVirtualTime { time in await time.holding { await Stuck.losesContinuation() } }
   }
 
   @Test func forgetsAClock() async {
-    guard Stuck.isAsked else { return }
     await Stuck.readsAStreamThatAForgottenClockFeeds(TestClock())
   }
 
   @Test func slowInRealTime() async throws {
-    if Stuck.isAsked { try await Task.sleep(for: .seconds(4)) }
+    try await Task.sleep(for: .seconds(4))
   }
 
   /// Waits for a thread, as for a socket.
   @Test func slowWithAClock() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     await withCheckedContinuation { continuation in
@@ -247,7 +244,6 @@ enum Stuck {
 
   /// The block begins in real time.
   @Test func slowOnAQueueWithAClock() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     await withCheckedContinuation { continuation in
@@ -256,7 +252,6 @@ enum Stuck {
   }
 
   @Test func slowInHolding() async throws {
-    guard Stuck.isAsked else { return }
     try await withVirtualTime { time in
       await time.holding {
         await withCheckedContinuation { continuation in
@@ -272,12 +267,11 @@ enum Stuck {
   }
 
   @Test func waitsForAnOlderTask() async throws {
-    if Stuck.isAsked { try await Stuck.waits(for: Stuck.finishInATask) }
+    try await Stuck.waits(for: Stuck.finishInATask)
   }
 
   /// The task belongs to no test.
   @Test func waitsForAnOlderTaskOfAThread() async throws {
-    guard Stuck.isAsked else { return }
     try await Stuck.waits { source in
       let hasStarted = DispatchSemaphore(value: 0)
       Thread.detachNewThread {
@@ -289,14 +283,12 @@ enum Stuck {
   }
 
   @Test func waitsForAnOlderBlock() async throws {
-    guard Stuck.isAsked else { return }
     try await Stuck.waits { source in
       DispatchQueue.global().asyncAfter(deadline: .now() + 4) { source.finish() }
     }
   }
 
   @Test func waitsForAnOlderTimer() async throws {
-    guard Stuck.isAsked else { return }
     let timer = DispatchSource.makeTimerSource()
     try await Stuck.waits { source in
       timer.setEventHandler { source.finish() }
@@ -307,7 +299,6 @@ enum Stuck {
   }
 
   @Test func waitsForAProcess() async throws {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     let process = Process()
@@ -324,40 +315,38 @@ enum Stuck {
 final class StuckXCTests: XCTestCase {
   private let clock = TestClock()
 
+  override func setUpWithError() throws { try Stuck.skipUnlessAsked() }
+
   func testLosesContinuation() async throws {
-    guard Stuck.isAsked else { return }
     try await withVirtualTime(stuckAfter: .milliseconds(300)) { _ in await Stuck.losesContinuation()
     }
   }
 
   func testBlocks() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     Stuck.blocks()
   }
 
   func testForgetsTheClockOfTheTestCase() async {
-    if Stuck.isAsked { await Stuck.readsAStreamThatAForgottenClockFeeds(clock) }
+    await Stuck.readsAStreamThatAForgottenClockFeeds(clock)
   }
 
   func test1LeavesASleepBehind() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     Task { try await clock.sleep(for: .seconds(1)) }
     await clock.settle()
   }
 
   func test2IsSlow() async throws {
-    if Stuck.isAsked { try await Task.sleep(for: .seconds(3)) }
+    try await Task.sleep(for: .seconds(3))
   }
 
   func test3WaitsForAnOlderTask() async throws {
-    if Stuck.isAsked { try await Stuck.waits(for: Stuck.finishInATask) }
+    try await Stuck.waits(for: Stuck.finishInATask)
   }
 
   func test4IsSlowInATask() async {
-    guard Stuck.isAsked else { return }
     let clock = TestClock()
     await clock.settle()
     await withCheckedContinuation { continuation in
@@ -374,41 +363,40 @@ final class StuckSetUpXCTests: XCTestCase {
   private var clock: TestClock<Duration>!
   private let property = TestClock()
 
-  override func setUp() async throws { clock = TestClock() }
+  override func setUp() async throws {
+    try Stuck.skipUnlessAsked()
+    clock = TestClock()
+  }
 
   func testForgetsToAdvance() async throws {
-    if Stuck.isAsked { try await clock.sleep(for: .seconds(1)) }
+    try await clock.sleep(for: .seconds(1))
   }
 
   func testAdvancesTooLittle() async throws {
-    guard Stuck.isAsked else { return }
     let task = Task { [clock] in try await clock?.sleep(for: .seconds(2)) }
     await clock.advance(by: .seconds(1))
     try await task.value
   }
 
   func testLosesContinuation() async {
-    guard Stuck.isAsked else { return }
     await clock.settle()
     await Stuck.losesContinuation()
   }
 
   func testInARow1ForgetsALocalClock() async throws {
-    if Stuck.isAsked { try await TestClock().sleep(for: .seconds(1)) }
+    try await TestClock().sleep(for: .seconds(1))
   }
 
   func testInARow2ForgetsTheProperty() async throws {
-    if Stuck.isAsked { try await property.sleep(for: .seconds(1)) }
+    try await property.sleep(for: .seconds(1))
   }
 
   func testInARow3LosesContinuation() async {
-    guard Stuck.isAsked else { return }
     await property.settle()
     await Stuck.losesContinuation()
   }
 
   func testLosesContinuationAfterASleep() async throws {
-    guard Stuck.isAsked else { return }
     let task = Task { [clock] in try await clock?.sleep(for: .seconds(1)) }
     await clock.advance(by: .seconds(1))
     try await task.value
@@ -416,26 +404,23 @@ final class StuckSetUpXCTests: XCTestCase {
   }
 }
 
-@Suite struct StuckScheduleExamples {
+@Suite(.onlyIfAskedToBeStuck) struct StuckScheduleExamples {
   @Test(.schedules) func pollsInAllOrders() async throws {
-    guard Stuck.isAsked else { return }
     let isReady = Tally()
     while isReady.value == 0 { try await Task.sleep(for: .seconds(1)) }
   }
 
   @Test(.schedules) func yieldsInAllOrders() async {
-    if Stuck.isAsked { await Stuck.yields() }
+    await Stuck.yields()
   }
 
   @Test(.schedules) func submitsInAllOrders() async {
-    guard Stuck.isAsked else { return }
     @Sendable func submit() { DispatchQueue.global().asyncAfter(deadline: .now() + 1) { submit() } }
     submit()
     await Stuck.losesContinuation()
   }
 
   @Test(.schedules) func pollsInOneOrder() async throws {
-    guard Stuck.isAsked else { return }
     let tally = Tally()
     let first = Task { tally.add() }
     let second = Task {

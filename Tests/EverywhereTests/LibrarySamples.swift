@@ -101,6 +101,7 @@ final class EverywhereXCTHookSamples: TimedSamples, @unchecked Sendable {
     .assumingMemoryBound(to: Hook?.self)
 
   override func invokeTest() {
+    guard runsSamples else { return super.invokeTest() }
     let outer = Self.hook?.pointee
     Self.hook?.pointee = { job, _ in MainActor.shared.enqueue(job) }
     super.invokeTest()

@@ -8,7 +8,7 @@ import XCTest
 /// Failures that a parent process asks for through the environment.
 ///
 /// `ChildProcess` runs this test bundle again, and the parent checks how the test library reports the failure.
-/// Otherwise the tests below do nothing.
+/// Otherwise the tests below are skipped.
 enum DeliberateFailures: String {
   case inTest
   case inDetachedTask
@@ -61,12 +61,13 @@ enum DeliberateFailures: String {
 }
 
 final class DeliberateXCTestFailures: XCTestCase {
-  func testFailure() async {
+  func testFailure() async throws {
+    try XCTSkipUnless(ProcessInfo.processInfo.environment[DeliberateFailures.variable] != nil)
     await DeliberateFailures.failAsAsked()
   }
 }
 
-@Suite struct DeliberateSwiftTestingFailures {
+@Suite(.onlyInChild(DeliberateFailures.variable)) struct DeliberateSwiftTestingFailures {
   @Test func failure() async {
     await DeliberateFailures.failAsAsked()
   }
