@@ -31,14 +31,27 @@ package struct ChildProcess: Sendable {
   /// - Parameters:
   ///   - tests: A regular expression for Swift Testing, or the name of an XCTest test.
   ///   - library: `swift-testing` or `xctest`.
+  ///   - mayPassNone: Whether the process may succeed without a test that passes. Otherwise the call throws then: a
+  ///     process in which all tests are skipped succeeds, and with XCTest also one in which no test matches.
   package static func runTests(
     _ tests: String, library: String = "swift-testing", environment: [String: String],
-    executable: String = testBundle, errors: Errors = .inOutput
+    executable: String = testBundle, errors: Errors = .inOutput, mayPassNone: Bool = false
   ) async throws -> ChildProcess {
-    try await run(
+    let child = try await run(
       executable,
       arguments: library == "xctest" ? [tests] : ["--testing-library", library, "--filter", tests],
       environment: environment, errors: errors)
+    if case .to = errors { return child }
+    if child.exitCode == 0, !mayPassNone, !child.hasPassedATest {
+      throw NoTestHasPassed(description: "No test that matches \(tests) has passed:\n\(child)")
+    }
+    return child
+  }
+
+  /// Whether a test of either library has passed.
+  private var hasPassedATest: Bool {
+    (standardOutput + standardError).contains(
+      /Test Case '.+' passed|Test [^ ]+\(.*\).* passed after/)
   }
 
   /// Many children have limits in real time, so only a few run at the same time.
@@ -121,6 +134,11 @@ package struct ChildProcess: Sendable {
     let data = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
     return String(decoding: data, as: UTF8.self)
   }
+}
+
+/// A child process has succeeded, and no test has passed in it.
+package struct NoTestHasPassed: Error, CustomStringConvertible {
+  package var description: String
 }
 
 /// A child process did not end in time, and was killed.

@@ -9,4 +9,19 @@ import Testing
     }
     #expect(error?.description == "The child had not ended after 0.5 seconds:\n")
   }
+
+  /// All tests of the suite are skipped where the variable is not set. XCTest succeeds also if it finds no test.
+  @Test(arguments: [
+    ("SignalledTests", "swift-testing"), ("ClocksTests.NoSuchXCTests", "xctest"),
+    ("ClocksTests.ForgetfulXCTests", "xctest"),
+  ])
+  func aChildInWhichNoTestPassesIsAnError(_ tests: String, library: String) async throws {
+    let error = await #expect(throws: NoTestHasPassed.self) {
+      try await ChildProcess.runTests(tests, library: library, environment: [:])
+    }
+    #expect(error?.description.hasPrefix("No test that matches \(tests) has passed:\n") == true)
+    let child = try await ChildProcess.runTests(
+      tests, library: library, environment: [:], mayPassNone: true)
+    #expect(child.exitCode == 0, "\(child)")
+  }
 }
