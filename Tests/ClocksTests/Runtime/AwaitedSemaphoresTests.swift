@@ -66,22 +66,23 @@
           done.signal()
         }
       }
-      await Self.runOnAThread { for _ in blocks { waiting.wait() } }
+      #expect(await Self.isSignalled(waiting, times: blocks.count))
       #expect(owner.open == [])
       for _ in blocks {
         AwaitedSemaphores.willSignal(address)
         #expect(!owner.open.isEmpty)
         semaphore.signal()
       }
-      await Self.runOnAThread { for _ in blocks { done.wait() } }
+      #expect(await Self.isSignalled(done, times: blocks.count))
       #expect(owner.open == [])
     }
 
-    private static func runOnAThread(_ body: @escaping @Sendable () -> Void) async {
+    /// Waits, on a thread of its own, for as many signals. Returns whether each has come within 100 seconds.
+    private static func isSignalled(_ semaphore: DispatchSemaphore, times: Int) async -> Bool {
       await withCheckedContinuation { continuation in
         onAThread {
-          body()
-          continuation.resume()
+          let results = (0..<times).map { _ in semaphore.wait(timeout: .now() + 100) }
+          continuation.resume(returning: results.allSatisfy { $0 == .success })
         }
       }
     }

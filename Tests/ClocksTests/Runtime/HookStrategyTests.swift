@@ -146,10 +146,14 @@ import Testing
     }
   }
 
-  @Test func aSleepOutsideAScopeCanBeCancelled() async {
-    let sleeper = Task { try await Task.sleep(for: .seconds(1_000_000_000_000)) }
+  /// `Task.immediate` returns when its task is suspended for the first time: in its sleep.
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  @Test func aSleepOutsideAScopeCanBeCancelled() async throws {
+    let sleeper = Task.immediate { try await Task.sleep(for: .seconds(1_000_000_000_000)) }
     sleeper.cancel()
-    await #expect(throws: CancellationError.self) { try await sleeper.value }
+    let ended = await unlessItHangs(seconds: 100) { await sleeper.result }
+    let result = try #require(ended)
+    #expect(throws: CancellationError.self) { try result.get() }
   }
 }
 

@@ -11,6 +11,7 @@ import Testing
   /// There are more tests than the pool has threads, and then comes a task that none of them owns.
   @Test func testsThatAlwaysHaveReadyJobsLeaveTheirThreadsToOthers() async {
     await #expect(processExitsWith: .success) {
+      alarm(300)
       let count = ProcessInfo.processInfo.activeProcessorCount + 1
       let (begun, isOver) = (Tally(), Tally())
       await withTaskGroup { group in
