@@ -337,28 +337,3 @@ struct SkippedExternalWaitSample {
     }
   }
 }
-
-/// A gate at which a task waits until a thread opens it.
-private final class Gate: @unchecked Sendable {
-  private let lock = NSLock()
-  private var isOpen = false
-  private var waiting: [UnsafeContinuation<Void, Never>] = []
-
-  func pass() async {
-    await withUnsafeContinuation { continuation in
-      let mayPass = lock.withLock {
-        if !isOpen { waiting.append(continuation) }
-        return isOpen
-      }
-      if mayPass { continuation.resume() }
-    }
-  }
-
-  func open() {
-    let waiting = lock.withLock {
-      isOpen = true
-      return self.waiting
-    }
-    for continuation in waiting { continuation.resume() }
-  }
-}
