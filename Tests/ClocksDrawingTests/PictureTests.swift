@@ -71,8 +71,10 @@ import Testing
     #expect(!rects.isEmpty)
     for rect in rects {
       let (x, y) = (try #require(rect.number("x")), try #require(rect.number("y")))
-      #expect(x >= 0 && x + (rect.number("width") ?? 0) <= width)
-      #expect(y >= 0 && y + (rect.number("height") ?? 0) <= height)
+      #expect(x >= 0)
+      #expect(x + (try #require(rect.number("width"))) <= width)
+      #expect(y >= 0)
+      #expect(y + (try #require(rect.number("height"))) <= height)
     }
     let names = parsed.all("text").filter { ["name", "unnamed"].contains($0.attributes["class"]) }
     #expect(names.count == tasks + 1)

@@ -48,7 +48,9 @@ import Testing
 
   @Test func everyExampleIsCompiledAndRun() throws {
     let sources = try Self.sources()
-    for block in try Self.blocks() where block.language == "swift" {
+    let examples = try Self.blocks().filter { $0.language == "swift" }
+    #expect(examples.count > 100)
+    for block in examples {
       #expect(
         sources.contains { block.occurs(in: $0) },
         "\(block.page):\(block.line): this example occurs in no source that is compiled")
@@ -56,7 +58,9 @@ import Testing
   }
 
   @Test func everyBlockHasALanguage() throws {
-    for block in try Self.blocks() {
+    let blocks = try Self.blocks()
+    #expect(Set(blocks.map(\.language)).isSuperset(of: ["swift", "text", "sh"]))
+    for block in blocks {
       #expect(
         ["swift", "text", "sh"].contains(block.language),
         "\(block.page):\(block.line): a block must be marked as swift, text or sh")

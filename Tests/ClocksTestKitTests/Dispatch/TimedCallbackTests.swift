@@ -124,8 +124,9 @@ import Testing
 
   /// A timed callback is not a sleep of a task, so it does not count as a leftover.
   @Test func aTimedCallbackIsNotALeftover() async throws {
-    try await withVirtualTime(leftoverSleeps: .fail) { _ in
+    try await withVirtualTime(leftoverSleeps: .fail) { time in
       queue.asyncAfter(deadline: .now() + 3600) {}
+      #expect(time.clock.pendingSleeps.count == 1)
     }
   }
 

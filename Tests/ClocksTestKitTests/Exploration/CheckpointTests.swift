@@ -280,7 +280,7 @@ private actor Desk {
   }
 
   @Test func elsewhereItDoesNothing() async throws {
-    try await withSchedules(20) { time in
+    let summary = try await withSchedules(20) { time in
       let hasEnded = DispatchSemaphore(value: 0)
       Thread {
         time.checkpoint("thread")
@@ -293,5 +293,7 @@ private actor Desk {
         time.checkpoint("outer")
       }
     }
+    #expect(summary?.isComplete == true)
+    #expect(summary?.orders == 1)
   }
 }

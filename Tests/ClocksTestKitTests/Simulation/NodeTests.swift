@@ -140,6 +140,7 @@ import Testing
       await time.settle()
       try #require(begun.value == ended.value)
     }
+    #expect(begun.value > 0)
   }
 
   @Test(.virtualTime) func aProgramThatThrowsIsAFailureAtItsLine() async throws {

@@ -216,12 +216,14 @@ import Testing
     #expect(base.now.offset == .seconds(3))
 
     let start = ContinuousClock.now
-    var last = start
+    var (last, count) = (start, 0)
     for await tick in ContinuousClock().timer(interval: .milliseconds(2)).prefix(3) {
       #expect(tick <= .now)
       #expect(last.duration(to: tick) >= .milliseconds(2))
       last = tick
+      count += 1
     }
+    #expect(count == 3)
   }
 }
 

@@ -12,8 +12,8 @@ let soakCount = ProcessInfo.processInfo.environment["CLOCKS_TESTS_SOAK"].flatMap
 /// not run. 1,000,000 take a few minutes. No other test may run in the same process:
 /// `CLOCKS_TESTS_SOAK=1000000 swift test -c release --filter SoakTests`.
 @Suite(.serialized, .enabled(if: soakCount > 0)) struct SoakTests {
-  @Test func aMillionTestClocks() async {
-    await soak("TestClock") {
+  @Test func aMillionTestClocks() async throws {
+    try await soak("TestClock") {
       let clock = TestClock()
       let woken = Tally()
       for seconds in 1...3 {
@@ -27,8 +27,8 @@ let soakCount = ProcessInfo.processInfo.environment["CLOCKS_TESTS_SOAK"].flatMap
     }
   }
 
-  @Test func aMillionScopes() async {
-    await soak("withVirtualTime") {
+  @Test func aMillionScopes() async throws {
+    try await soak("withVirtualTime") {
       let woken = Tally()
       try? await withVirtualTime { time in
         for seconds in 1...3 {
@@ -43,16 +43,18 @@ let soakCount = ProcessInfo.processInfo.environment["CLOCKS_TESTS_SOAK"].flatMap
     }
   }
 
-  private func soak(_ name: String, _ smallTest: @escaping @Sendable () async -> Bool) async {
+  private func soak(
+    _ name: String, _ smallTest: @escaping @Sendable () async -> Bool
+  ) async throws {
     let start = TaskOwnership.shared.census
     var failures = 0
-    var early: ProcessSize?
+    var size: ProcessSize?
     for number in 1...soakCount {
       if await !Task.detached(operation: smallTest).value { failures += 1 }
-      if number == max(1, soakCount / 10) { early = await ProcessSize.atRest(asBefore: start) }
+      if number == max(1, soakCount / 10) { size = await ProcessSize.atRest(asBefore: start) }
     }
     let late = await ProcessSize.atRest(asBefore: start)
-    guard let early else { return }
+    let early = try #require(size)
     print("\(soakCount) times \(name): at a tenth \(early); at the end \(late)")
     #expect(failures == 0)
     #expect(late.owners == start.owners && late.tasks == start.tasks)

@@ -34,7 +34,7 @@ import Testing
     _ make: () -> SchedulerState, after change: (inout SchedulerState) -> Void
   ) -> Bool {
     var state = make()
-    guard !state.hasRun() else { return false }
+    #expect(state.hasRun() == false)
     change(&state)
     return state.hasRun()
   }

@@ -148,6 +148,7 @@ import Testing
     await clock.settle()
     clock.scheduler.change { $0.order.chooser = nil }
     #expect(log.all == [0, 1, 2])
+    #expect(silly.asked.all.map(\.count) == [3, 2])
   }
 
   // MARK: - What happens

@@ -218,12 +218,17 @@ final class TaughtTimeoutTask: @unchecked Sendable {
   }
 
   @Test func here10TheFirstOfTwoOutcomesCounts() async throws {
-    let gate = Gate()
+    let (gate, cancellations) = (Gate(), Tally())
     let task = TimeoutTask(seconds: 1_000) { await gate.pass() }
-    let executor = InterruptingExecutor { if !gate.isClosed { task.cancel() } }
+    let executor = InterruptingExecutor {
+      guard !gate.isClosed else { return }
+      task.cancel()
+      cancellations.add()
+    }
     try await withTaskExecutorPreference(executor) {
       executor.afterThisJob { gate.open() }
       try await task.value
     }
+    #expect(cancellations.value > 0)
   }
 }
