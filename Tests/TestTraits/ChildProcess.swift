@@ -103,9 +103,10 @@ package struct ChildProcess: Sendable {
     if case .apart = errors {} else { try errorPipe.fileHandleForWriting.close() }
 
     let identifier = process.processIdentifier
-    let isOver = DispatchSemaphore(value: 0)
+    let (isOver, isDecided) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let kills = Log<Int32>()
     Thread.detachNewThread {
+      defer { isDecided.signal() }
       guard isOver.wait(timeout: .now() + limit) == .timedOut else { return }
       kills.add(kill(identifier, SIGKILL))
     }
@@ -121,6 +122,8 @@ package struct ChildProcess: Sendable {
     hasReadErrors.wait()
     process.waitUntilExit()
     isOver.signal()
+    // The thread above may have killed the child, and not noted that yet.
+    isDecided.wait()
     let errorOutput = errorText.all.joined()
     guard !kills.all.contains(0) else {
       throw HungChild(
