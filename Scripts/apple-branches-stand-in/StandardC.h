@@ -14,6 +14,7 @@ char *strrchr(const char *text, int character);
 size_t strlen(const char *text);
 char *strstr(const char *text, const char *part);
 void free(void *memory);
+void *realloc(void *memory, size_t size);
 char *getenv(const char *name);
 int atexit(void (*function)(void));
 _Noreturn void exit(int code);
