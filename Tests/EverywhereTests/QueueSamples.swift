@@ -205,6 +205,7 @@ final class EverywhereXCTLimitSamples: TimedSamples, @unchecked Sendable {
           Unmanaged<DispatchSemaphore>.fromOpaque(argument!).takeUnretainedValue().signal()
           return nil
         }, Unmanaged.passRetained(semaphore).toOpaque())
+      pthread_detach(thread)
     }
     XCTAssertEqual(semaphore.wait(timeout: .now() + 300), .success)
   }

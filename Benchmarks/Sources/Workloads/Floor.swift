@@ -118,7 +118,7 @@ final class Floor: @unchecked Sendable {
 
   // MARK: - Suspended tasks without a deadline
 
-  /// Stores the continuation of a task.
+  /// Stores the continuation of a task. The number is not needed: a task captures it, as a sleeping task its deadline.
   func keep(_ continuation: UnsafeContinuation<Void, Never>, _ number: Int = 0) {
     precondition(number >= 0)
     state.pointee.kept.append(continuation)

@@ -65,6 +65,7 @@ struct SleepQueue: ~Copyable {
   private var extras: [Int32: Extra] = [:]
   private var hasExtras = false
   private var nextNumber: UInt64 = 0
+  /// The number of the sleep that was removed last.
   private var lastRemoved: UInt64 = 0
   /// `nil` if instants are the standard library's durations since the clock's origin, and not keys.
   let custom: (any CustomDurations)?

@@ -59,7 +59,7 @@ import Testing
             while hasRun.value == 0, isOver.value == 0 {}
           }
         }
-        while looping.value < count { usleep(1_000) }
+        for _ in 0..<3_000 where looping.value < count { usleep(10_000) }
         resume.signal()
         usleep(100_000)
         #expect(hasRun.value == 0)

@@ -98,8 +98,8 @@ enum ExternalTaskRegistry {
   /// - Parameter always: Whether to look even if another thread is about to.
   static func look(always: Bool = false) {
     let owner = ThreadContext.current?.pointee.owner
-    let isOther = owner == nil && isLookPending.exchange(true, ordering: .acquiringAndReleasing)
-    if isOther, !always { return }
+    let isPending = owner == nil && isLookPending.exchange(true, ordering: .acquiringAndReleasing)
+    if isPending, !always { return }
     var back: [Entry] = []
     var ownersToRecheck: [TaskOwner] = []
     lock.withLock {

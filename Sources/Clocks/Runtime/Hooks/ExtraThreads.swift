@@ -34,8 +34,8 @@ enum ExtraThreads {
 
     private static let isReady = ThreadSemaphore()
 
-    /// Runs `body` on one of the threads. All of them have the priority of the main thread. O(1).
-    static func submit(_ body: @escaping @Sendable () -> Void, _: QualityOfService) {
+    /// Runs `body` on one of the threads. They have one priority, so `quality` is ignored. O(1).
+    static func submit(_ body: @escaping @Sendable () -> Void, _ quality: QualityOfService) {
       let work = Work(body)
       let (isAnyIdle, mayStart) = lock.withLock {
         if let last { last.next = work } else { first = work }
@@ -80,14 +80,15 @@ enum ExtraThreads {
 
     private static func startThread() {
       guard !createThread() else { return }
-      let areOthersLeft = lock.withLock {
+      let isLast = lock.withLock {
         threads -= 1
-        return threads > 0
+        return threads == 0
       }
-      // The others take the work, if there are any. Dispatch tries to create a thread once a second.
-      guard !areOthersLeft else { return }
+      // Another thread takes the work. If there is none, Dispatch tries once a second to create one for all the work.
+      guard isLast else { return }
       InternalDispatch.submit(
-        { takeFirst()?.body() }, to: InternalDispatch.globalQueue(.default, isBlocked: true))
+        { while let work = takeFirst() { work.body() } },
+        to: InternalDispatch.globalQueue(.default, isBlocked: true))
     }
 
     /// Creates a thread, and returns whether that was possible.
@@ -108,7 +109,8 @@ enum ExtraThreads {
     /// Makes the thread like one of Dispatch, whatever thread has created it.
     private static func prepareThread() {
       _ = setName?(pthread_self(), "ClocksExtra")
-      // Dispatch's threads for low priorities yield to others (`nice`). Without privileges, this thread must do so, too.
+      // A thread inherits the `nice` value of its creator, which may be one of Dispatch's threads for low priorities.
+      // The call has no effect if the process may not lower the value.
       let process = CInt(PRIO_PROCESS.rawValue)
       setpriority(process, 0, getpriority(process, id_t(getpid())))
       // Signals that are sent to the process are left to other threads.

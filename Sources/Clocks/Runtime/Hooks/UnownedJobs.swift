@@ -87,7 +87,7 @@ final class UnownedJobs: @unchecked Sendable {
         // Most serial queues of a process share 255 threads, which are those of this queue.
         InternalDispatch.submit(body, to: InternalDispatch.globalQueue(.default, isBlocked: true))
       }
-      // The same flag as above: once it is set, a block on a blocked queue might never begin.
+      // If the flag is set after this, the block may never begin. Then the watchdog submits another one.
       if RuntimeHooks.isPoolBlocked.load(ordering: .acquiring) {
         ExtraThreads.submit(submit, .default)
       } else {

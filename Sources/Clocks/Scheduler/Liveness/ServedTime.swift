@@ -28,7 +28,8 @@ struct ServedTime {
   ///
   /// Time that is withheld after the instant may have passed before it.
   private func withheld(of real: UInt64) -> UInt64 {
-    // Read in this order, a check that begins meanwhile is taken into account twice, and never not at all.
+    // Read before `total`. If a check begins in between, its time is withheld twice, until the next reading. In the
+    // other order it might not be withheld at all, and a limit would seem to be reached.
     let sinceCheckIsMissing = sinceCheckIsMissing
     let total = Self.total.load(ordering: .relaxed) - withheldBefore
     return min(total + sinceCheckIsMissing - Self.leastServed(of: sinceCheckIsMissing), real)
@@ -101,7 +102,7 @@ struct MachineLoad {
   private var waits = Self.waits
   /// Whether the pool was blocked when a block was submitted last.
   private var wasBlocked = false
-  /// Is true when Dispatch has started a thread for a block that was submitted since the last interval that it served.
+  /// Set when Dispatch has started a thread for a block, and cleared when the next block is submitted.
   private static let hasServedBlock = Atomic(true)
 
   /// Ends an interval, returns it and begins the next one. Returns `nil` if the interval is too short and continues.
