@@ -5,114 +5,96 @@ import ClocksSupport
 /// A function that changes how the job counts calls a closure for that, under the lock. So while thread A counts the
 /// job, thread B, which ends the pause, waits for the lock. When thread B continues, time may move.
 final class JobPause: @unchecked Sendable {
-  private enum Phase {
+  private enum Counting {
     case running
     /// The job is about to pause, and still counts as running.
     case beginning
     case paused
-    /// The job counts as running, because it was woken. Its thread continues soon, or runs a callback within the wait.
-    case resumed
-    /// Another job waits on the same thread, in a callback of the job's wait. The job counts as paused.
-    case covered
-    /// Like `covered`. When the other job's wait is over, this job counts as running.
-    case resumedWhileCovered
-    case runningWhileCovered
     /// The job counts as a block, although no wait of its thread is seen.
-    case parallel
-    /// Like `parallel`, within a wait in which the job was resumed: in a callback, or because another thread has taken
-    /// what the job waited for.
-    case parallelInWait
+    case block
     /// There is no job: it is about to end, or its thread counts as a block.
-    case over
+    case nothing
   }
 
-  /// Guards `phase`. Rank `dispatchSource`: owners' locks are taken under it, and no user code runs.
+  /// Guards the variables below. Rank `dispatchSource`: owners' locks are taken under it, and no user code runs.
   private let lock = Lock(.dispatchSource)
-  private var phase: Phase
+  /// How the job counts, or will count when it is no longer covered.
+  private var counting: Counting
+  /// Whether the thread is in a wait.
+  ///
+  /// If the job does not count as paused, the thread continues soon, or runs a callback within the wait.
+  private var isInWait = false
+  /// Whether another job waits on the same thread, in a callback of the job's wait. Meanwhile the job counts as paused.
+  private var isCovered = false
 
   /// - Parameter isOfBlock: Whether the thread counts as a block until `jobBegins`.
-  init(isOfBlock: Bool = false) { phase = isOfBlock ? .over : .running }
+  init(isOfBlock: Bool = false) { counting = isOfBlock ? .nothing : .running }
 
   /// Whether the job's thread is in a wait.
-  var hasBegun: Bool {
-    switch lock.withLock({ phase }) {
-    case .running, .parallel, .over: false
-    default: true
-    }
-  }
+  var hasBegun: Bool { lock.withLock { isInWait || isCovered } }
 
   /// Whether the job counts as paused, or is about to.
-  var isPaused: Bool {
-    switch lock.withLock({ phase }) {
-    case .beginning, .paused, .covered: true
-    default: false
-    }
-  }
+  var isPaused: Bool { lock.withLock { isPausing } }
+  private var isPausing: Bool { counting == .beginning || counting == .paused }
 
   /// Begins a pause on the job's thread. Calls `countAsRunning` if the job counts as a block, and then `note`.
   func begin(_ countAsRunning: () -> Void, note: () -> Void = {}) {
     lock.withLock {
-      if isParallel { countAsRunning() }
+      if counting == .block { countAsRunning() }
       note()
-      phase = .beginning
+      (counting, isInWait) = (.beginning, true)
     }
   }
-
-  private var isParallel: Bool { phase == .parallel || phase == .parallelInWait }
 
   /// Ends the pause on the job's thread. Calls `countAsRunning` if the job is a parallel job.
   ///
   /// - Parameter isInWait: Whether the thread is still in an outer wait, during which the job stays resumed.
   func end(isInWait: Bool, _ countAsRunning: () -> Void) {
     lock.withLock {
-      if isParallel { countAsRunning() }
-      phase = isInWait ? .resumed : .running
+      if counting == .block { countAsRunning() }
+      (counting, self.isInWait) = (.running, isInWait)
     }
   }
 
   /// Calls `count`, which counts the job as paused, unless the job was woken since `begin`.
   func countAsPaused(_ count: () -> Void) {
     lock.withLock {
-      guard phase == .beginning else { return }
+      guard counting == .beginning else { return }
       count()
-      phase = .paused
+      counting = .paused
     }
   }
 
-  /// Calls `count`, which counts the job as running again, if the job is paused. A job that is about to pause does not
-  /// pause.
+  /// Calls `count`, which counts the job as running again, if the job is paused.
+  ///
+  /// A job that is about to pause does not pause. A covered job counts as running later.
   func resume(_ count: () -> Void) {
     lock.withLock {
-      switch phase {
-      case .beginning: phase = .resumed
-      case .paused:
-        count()
-        phase = .resumed
-      case .covered: phase = .resumedWhileCovered
-      default: break
-      }
+      guard isPausing else { return }
+      if counting == .paused, !isCovered { count() }
+      counting = .running
     }
   }
 
   /// Calls `count`, which counts the job as a block, if it counts as running. Returns whether it does.
   func becomeParallel(_ count: () -> Void) -> Bool {
     lock.withLock {
-      guard phase == .running || phase == .resumed else { return false }
+      guard counting == .running, !isCovered else { return false }
       count()
-      phase = phase == .running ? .parallel : .parallelInWait
+      counting = .block
       return true
     }
   }
 
   /// Notes that the thread counts as a job from now on. Called on that thread.
-  func jobBegins() { lock.withLock { phase = .running } }
+  func jobBegins() { lock.withLock { (counting, isInWait) = (.running, false) } }
 
   /// Notes that the job ends. Called on the job's thread. Calls `countAsRunning` if the job counts as a block.
   func jobEnds(_ countAsRunning: () -> Void) {
     lock.withLock {
-      guard phase == .running || phase == .parallel else { return }
-      if isParallel { countAsRunning() }
-      phase = .over
+      guard !isInWait, !isCovered, counting != .nothing else { return }
+      if counting == .block { countAsRunning() }
+      counting = .nothing
     }
   }
 
@@ -122,25 +104,20 @@ final class JobPause: @unchecked Sendable {
   /// counts as a block, this calls `countAsRunning` before.
   func cover(_ count: () -> Void, _ countAsRunning: () -> Void) {
     lock.withLock {
-      if isParallel { countAsRunning() }
-      if phase != .paused { count() }
-      switch phase {
-      case .paused: phase = .covered
-      case .running, .parallel: phase = .runningWhileCovered
-      default: phase = .resumedWhileCovered
+      if counting == .block { countAsRunning() }
+      if counting != .paused {
+        count()
+        counting = .running
       }
+      isCovered = true
     }
   }
 
   /// Notes that the other job's wait is over. Calls `count`, which counts the job as running, if it continues.
   func uncover(_ count: () -> Void) {
     lock.withLock {
-      if phase != .covered { count() }
-      switch phase {
-      case .covered: phase = .paused
-      case .runningWhileCovered: phase = .running
-      default: phase = .resumed
-      }
+      if counting != .paused { count() }
+      isCovered = false
     }
   }
 }
