@@ -27,28 +27,28 @@ enum ExtraThreads {
     @exclusivity(unchecked) nonisolated(unsafe) private static var last: Work?
     /// The number of threads that exist or are being created.
     @exclusivity(unchecked) nonisolated(unsafe) private static var threads = 0
-    /// The number of threads that wait for work, less those for which `isReady` was, or will be, signalled.
+    /// The number of pieces of work that wait.
+    @exclusivity(unchecked) nonisolated(unsafe) private static var waiting = 0
+    /// The number of threads that wait for work.
     @exclusivity(unchecked) nonisolated(unsafe) private static var idle = 0
     /// The largest number of threads. Threads above it end when their work has ended.
     @exclusivity(unchecked) nonisolated(unsafe) private static var most = 64
 
+    /// Signalled once for each piece of work. A thread whose wait has succeeded takes one.
     private static let isReady = ThreadSemaphore()
 
     /// Runs `body` on one of the threads. They have one priority, so `quality` is ignored. O(1).
     static func submit(_ body: @escaping @Sendable () -> Void, _ quality: QualityOfService) {
       let work = Work(body)
-      let (isAnyIdle, mayStart) = lock.withLock {
+      let mayStart = lock.withLock {
         if let last { last.next = work } else { first = work }
         last = work
-        if idle > 0 {
-          idle -= 1
-          return (true, false)
-        }
-        guard threads < most else { return (false, false) }
+        waiting += 1
+        guard waiting > idle, threads < most else { return false }
         threads += 1
-        return (false, true)
+        return true
       }
-      if isAnyIdle { isReady.signal() }
+      isReady.signal()
       if mayStart { startThread() }
     }
 
@@ -57,7 +57,7 @@ enum ExtraThreads {
       let count = lock.withLock {
         most += change
         // Without work that waits, the new threads would have nothing to do.
-        guard first != nil, threads < most else { return 0 }
+        guard waiting > 0, threads < most else { return 0 }
         let count = max(0, min(change, most - threads))
         threads += count
         return count
@@ -87,7 +87,7 @@ enum ExtraThreads {
       // Another thread takes the work. If there is none, Dispatch tries once a second to create one for all the work.
       guard isLast else { return }
       InternalDispatch.submit(
-        { while let work = takeFirst() { work.body() } },
+        { while isReady.wait(seconds: 0) { lock.withLock { removeFirst() }.body() } },
         to: InternalDispatch.globalQueue(.default, isBlocked: true))
     }
 
@@ -122,60 +122,42 @@ enum ExtraThreads {
       pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
-    private static func takeFirst() -> Work? { lock.withLock { removeFirst() } }
-
-    /// Requires the lock.
-    private static func removeFirst() -> Work? {
-      guard let work = first else { return nil }
+    /// Removes the first work. Requires the lock, and a wait for `isReady`.
+    private static func removeFirst() -> Work {
+      let work = first!
       first = work.next
       if first == nil { last = nil }
       // Work that blocks its thread must not keep the work after it in memory.
       work.next = nil
+      waiting -= 1
       return work
-    }
-
-    /// What the current thread does next.
-    private enum Step {
-      case run(Work)
-      case wait
-      case end(wakesAnother: Bool)
-    }
-
-    private static func nextStep() -> Step {
-      lock.withLock {
-        guard threads <= most else {
-          threads -= 1
-          // The thread may have been woken for work that it leaves now.
-          let wakesAnother = first != nil && idle > 0
-          if wakesAnother { idle -= 1 }
-          return .end(wakesAnother: wakesAnother)
-        }
-        if let work = removeFirst() { return .run(work) }
-        idle += 1
-        return .wait
-      }
     }
 
     /// Returns the work that the current thread does next; `nil` if the thread ends.
     private static func next() -> Work? {
-      while true {
-        switch nextStep() {
-        case .run(let work): return work
-        case .end(let wakesAnother):
-          if wakesAnother { isReady.signal() }
-          return nil
-        case .wait:
-          if isReady.wait(seconds: 5) { continue }
-          let ends = lock.withLock {
-            guard idle > 0 else { return false }
-            idle -= 1
-            threads -= 1
-            return true
-          }
-          if ends { return nil }
-          // The signal comes after the wait has ended.
-          isReady.wait()
+      let continues = lock.withLock {
+        if threads > most {
+          threads -= 1
+        } else {
+          idle += 1
+          return true
         }
+        return false
+      }
+      guard continues else { return nil }
+      while !isReady.wait(seconds: 5) {
+        let ends = lock.withLock {
+          // Thread B may have submitted work for this thread meanwhile, and signals it soon.
+          guard waiting == 0 else { return false }
+          idle -= 1
+          threads -= 1
+          return true
+        }
+        if ends { return nil }
+      }
+      return lock.withLock {
+        idle -= 1
+        return removeFirst()
       }
     }
   #else
