@@ -65,7 +65,6 @@ struct StatusProbe: Sendable {
       readsNames =
         TaskStatus.hasName(task) && !TaskStatus.hasName(plain)
         && MemoryCopy(ofTask: address)?.name == name
-        && UnownedTask(job: task).nameInRecords == name
       let wasCancelled = TaskStatus(of: task).isCancelled
       made.cancel()
       readsCancellation =

@@ -262,12 +262,12 @@ enum ProcessMemory {
     return isRead ? words : nil
   }
 
-  /// The zero-terminated text at `address`, cut after about 128 bytes; `nil` if it cannot be read.
+  /// The zero-terminated text at `address`, cut after about 4096 bytes; `nil` if it cannot be read.
   static func text(at address: UInt) -> String? {
     // Reads eight bytes at a time, because a text may end shortly before memory that is not mapped.
     var bytes: [UInt8] = []
     var next = address
-    while bytes.count < 128, !bytes.contains(0) {
+    while bytes.count < 4096, !bytes.contains(0) {
       var eight = [UInt8](repeating: 0, count: Int(8 - next % 8))
       guard eight.withUnsafeMutableBytes({ read(next, into: $0) }) else { return nil }
       next += UInt(eight.count)

@@ -48,25 +48,9 @@ struct UnownedTask: Sendable {
   /// The name of a task that does not run; `nil` if it has none, or where that cannot be read.
   ///
   /// The name is a status record. A task adds records only while it runs, so the list does not change. O(records).
-  var name: String? { StatusProbe.here.readsNames ? nameInRecords : nil }
-
-  /// Reads the records even if the layout probe has not verified their layout.
-  var nameInRecords: String? {
-    let task = unsafeBitCast(job, to: UnsafeRawPointer.self)
-    var record = task.load(fromByteOffset: TaskABI.Task.records, as: UnsafeRawPointer?.self)
-    // Each nested cancellation handler or task group adds a record, so a real list is far shorter. The limit ends the
-    // loop if the memory is not such a list.
-    for _ in 0..<10_000 {
-      guard let current = record else { return nil }
-      let kind = current.load(fromByteOffset: TaskABI.Record.kind, as: UInt.self)
-      if kind & TaskABI.Record.kindMask == TaskABI.Record.Kind.name {
-        let name = current.load(
-          fromByteOffset: TaskABI.Record.content, as: UnsafePointer<CChar>?.self)
-        return name.map { String(cString: $0) }
-      }
-      record = current.load(fromByteOffset: TaskABI.Record.next, as: UnsafeRawPointer?.self)
-    }
-    return nil
+  var name: String? {
+    guard StatusProbe.here.readsNames, !isKnownToBeNameless else { return nil }
+    return MemoryCopy(ofTask: unsafeBitCast(job, to: UInt.self))?.name
   }
 
   /// An id that is greater than those of all tasks so far and smaller than those of all later tasks.
