@@ -169,7 +169,6 @@ extension TestClock {
     try Task.checkCancellation()
     scheduler.admitCurrentTask(among: virtualClock.users)
     let waiter = SleepsWaiter(count: count)
-    guard scheduler.change({ _ in virtualClock.add(waiter) }) else { return }
     // Neither the timeout nor the cancellation handler keeps the clock alive.
     let abort = { @Sendable [weak self, weak waiter] (error: (TestClock) -> any Error) in
       guard let self, let waiter else { return }
@@ -179,15 +178,22 @@ extension TestClock {
     let isIdle = { @Sendable [weak self] in
       self?.scheduler.change { $0.idleness.askWhetherIdle() } ?? true
     }
-    waiter.whenTooLate(timeout, mayRepeat: mayRepeat, isIdle) {
-      abort { clock in
-        SleepArrivalError(
-          expected: count, pendingSleeps: clock.pendingSleeps.map(\.description), timeout: timeout,
-          realSleeps: RealSleeps.lines(of: clock.scheduler))
-      }
-    }
     try await withTaskCancellationHandler {
-      try await waiter.wait()
+      try await withUnsafeThrowingContinuation { continuation in
+        waiter.continuation = continuation
+        guard scheduler.change({ _ in virtualClock.add(waiter) }) else {
+          return continuation.resume()
+        }
+        waiter.whenTooLate(timeout, mayRepeat: mayRepeat, isIdle) {
+          abort { clock in
+            SleepArrivalError(
+              expected: count, pendingSleeps: clock.pendingSleeps.map(\.description),
+              timeout: timeout, realSleeps: RealSleeps.lines(of: clock.scheduler))
+          }
+        }
+        // The cancellation handler may have run before the waiter was added.
+        if Task.isCancelled { abort { _ in CancellationError() } }
+      }
     } onCancel: {
       abort { _ in CancellationError() }
     }

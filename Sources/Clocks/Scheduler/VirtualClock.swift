@@ -30,8 +30,8 @@ final class VirtualClock: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) var origin: CallSite?
   /// `nil` if the clock has the standard library's durations, and instants are not keys.
   let custom: (any CustomDurations)?
-  /// The clock's entry in `ClockRegistry`: the number of clocks that were made before it, and its index there.
-  @exclusivity(unchecked) nonisolated(unsafe) fileprivate var entry: (number: Int, index: Int)?
+  /// The number of clocks that were added to the `ClockRegistry` before this one.
+  @exclusivity(unchecked) nonisolated(unsafe) fileprivate var number = 0
 
   init(now: Duration, _ custom: (any CustomDurations)? = nil) {
     self.now = now
@@ -174,42 +174,14 @@ enum Sleeper: Sendable {
 final class SleepsWaiter: Sendable {
   /// The number of pending sleeps that ends the wait.
   let count: Int
-
-  /// Guards `state`. Rank `leaf`.
-  private let lock = Lock(.leaf)
-  nonisolated(unsafe) private var state = State.begun
-
-  private enum State {
-    case begun
-    case waiting(UnsafeContinuation<Void, any Error>)
-    case ended(Result<Void, any Error>)
-  }
+  /// The task that waits. Set before the waiter is added.
+  nonisolated(unsafe) var continuation: UnsafeContinuation<Void, any Error>?
 
   init(count: Int) { self.count = count }
 
-  func succeed() { end(.success(())) }
+  func succeed() { continuation?.resume() }
 
-  func fail(_ error: any Error) { end(.failure(error)) }
-
-  private func end(_ result: Result<Void, any Error>) {
-    let continuation: UnsafeContinuation<Void, any Error>? = lock.withLock {
-      defer { state = .ended(result) }
-      if case .waiting(let continuation) = state { return continuation }
-      return nil
-    }
-    continuation?.resume(with: result)
-  }
-
-  nonisolated(nonsending) func wait() async throws {
-    try await withUnsafeThrowingContinuation { continuation in
-      let result: Result<Void, any Error>? = lock.withLock {
-        if case .ended(let result) = state { return result }
-        state = .waiting(continuation)
-        return nil
-      }
-      if let result { continuation.resume(with: result) }
-    }
-  }
+  func fail(_ error: any Error) { continuation?.resume(throwing: error) }
 }
 
 // Texts of sleeps. Custom durations are described by the user's code, so the closures are called without the lock.
@@ -267,27 +239,20 @@ extension VirtualClock {
 
 /// The virtual clocks of a test, apart from that of a scope.
 struct ClockRegistry {
-  /// In no order, so that each clock is removed in O(1).
-  private var virtualClocks: [VirtualClock] = []
+  private var virtualClocks: [ObjectIdentifier: VirtualClock] = [:]
   private var nextNumber = 0
 
   mutating func add(_ virtualClock: VirtualClock) {
-    virtualClock.entry = (nextNumber, virtualClocks.count)
-    virtualClocks.append(virtualClock)
+    virtualClock.number = nextNumber
     nextNumber += 1
+    virtualClocks[ObjectIdentifier(virtualClock)] = virtualClock
   }
 
   /// Removes a virtual clock, if it was added. The caller releases it without a lock.
   mutating func remove(_ virtualClock: VirtualClock) -> VirtualClock? {
-    guard let index = virtualClock.entry?.index else { return nil }
-    virtualClock.entry = nil
-    let last = virtualClocks.removeLast()
-    guard last !== virtualClock else { return last }
-    virtualClocks[index] = last
-    last.entry?.index = index
-    return virtualClock
+    virtualClocks.removeValue(forKey: ObjectIdentifier(virtualClock))
   }
 
   /// The virtual clocks in the order in which their clocks were made. O(n log n) with n clocks.
-  var all: [VirtualClock] { virtualClocks.sorted { $0.entry!.number < $1.entry!.number } }
+  var all: [VirtualClock] { virtualClocks.values.sorted { $0.number < $1.number } }
 }

@@ -83,17 +83,6 @@ import Testing
     }
   }
 
-  @Test func anArrivalBeforeTheWaitIsNotLost() async {
-    let fulfilled = SleepsWaiter(count: 1)
-    fulfilled.succeed()
-    let failed = SleepsWaiter(count: 1)
-    failed.fail(CancellationError())
-    let ends = await unlessItHangs(seconds: 30) {
-      (try? await fulfilled.wait(), try? await failed.wait())
-    }
-    #expect(ends != nil && ends?.0 != nil && ends?.1 == nil)
-  }
-
   @Test func jobsKeepTheirOrderWhereverOneIsRemoved() {
     var queue = JobQueue()
     var expected: [UInt64] = []
