@@ -14,8 +14,10 @@
     }
 
     /// Waits as a thread of a test does. `block` is its number; `entering` is called before the thread blocks.
-    private func wait(_ block: UInt64, entering: () -> Void = {}) -> UInt64 {
-      let thread = ThreadWaits(owner, .testThread)
+    private func wait(
+      _ block: UInt64, of owner: CountingOwner? = nil, entering: () -> Void = {}
+    ) -> UInt64 {
+      let thread = ThreadWaits(owner ?? self.owner, .testThread)
       thread.block = block
       let result = AwaitedSemaphores.wait(for: address, on: thread) {
         if $0 != 0 { entering() }
@@ -54,6 +56,25 @@
       AwaitedSemaphores.willSignal(address)
       #expect(owner.open == [block])
       #expect(semaphore.wait(timeout: .now()) == .success)
+    }
+
+    /// It is not known which test's thread takes the signal.
+    @Test func aSignalCountsInEachTestThatWaits() {
+      let other = CountingOwner(isVirtual: true)
+      _ = wait(owner.workBegan(on: .thread)) {
+        _ = wait(other.workBegan(on: .thread), of: other) {
+          #expect(owner.open == [] && other.open == [])
+          AwaitedSemaphores.willSignal(address)
+          #expect(owner.open == [2] && other.open == [2])
+          semaphore.signal()
+        }
+        // The other test's thread has taken the signal.
+        #expect(owner.open == [] && other.open == [3])
+        AwaitedSemaphores.willSignal(address)
+        #expect(owner.open == [3] && other.open == [3])
+        semaphore.signal()
+      }
+      #expect(owner.open == [4] && other.open == [3])
     }
 
     @Test func eachSignalCountsUntilAThreadGoesOn() async {

@@ -3,14 +3,44 @@ import ClocksSupport
 /// The semaphores for which threads of tests wait without a time limit.
 ///
 /// A waiting thread does not keep time from jumping. But time must not jump between a signal and the return of the wait
-/// that takes it. It is not known which thread takes a signal. So the signal counts as a block until one of the waits
-/// returns.
+/// that takes it. It is not known which thread takes a signal. So until one of the waits returns, the signal counts as a
+/// block of each test that waits.
 enum AwaitedSemaphores {
-  private struct Waiters {
+  /// The waits of one test.
+  private struct Waits {
     let owner: any PausableOwner
     var count = 0
     /// The numbers under which signals count as blocks.
-    var signals: [UInt64] = []
+    var blocks: [UInt64] = []
+  }
+
+  private struct Waiters {
+    /// One element for each test that waits.
+    var tests: [Waits] = []
+    /// The signals that may be taken by one of the waits, and have not been.
+    var signals = 0
+
+    mutating func change(_ owner: any PausableOwner, by change: Int) {
+      let index = tests.firstIndex { $0.owner === owner } ?? tests.count
+      if index == tests.count { tests.append(Waits(owner: owner)) }
+      tests[index].count += change
+    }
+
+    /// Counts the signals again, in each test at most as many as it has waits. Removes the tests that do not wait.
+    mutating func countSignals() {
+      // Code whose waits are not seen may have taken a signal. Then more signals are counted than threads wait.
+      signals = min(signals, tests.reduce(0) { $0 + $1.count })
+      for index in tests.indices {
+        let (owner, count) = (tests[index].owner, min(signals, tests[index].count))
+        while tests[index].blocks.count < count {
+          tests[index].blocks.append(owner.workBegan(on: .thread))
+        }
+        while tests[index].blocks.count > count {
+          owner.workEnded(tests[index].blocks.removeLast())
+        }
+      }
+      tests.removeAll { $0.count == 0 }
+    }
   }
 
   /// Guards `waiters`. Rank `dispatchNotifications`: owners' locks are taken under it.
@@ -22,7 +52,7 @@ enum AwaitedSemaphores {
   static func wait(
     for semaphore: OpaquePointer, on thread: ThreadWaits, _ wait: (UInt64) -> Int
   ) -> Int {
-    lock.withLock { waiters[semaphore, default: Waiters(owner: thread.owner)].count += 1 }
+    lock.withLock { waiters[semaphore, default: Waiters()].change(thread.owner, by: 1) }
     // Tries without blocking first: a signal that was sent before this thread was registered does not count as a block.
     var result = wait(0)
     if result != 0 {
@@ -30,25 +60,25 @@ enum AwaitedSemaphores {
       result = wait(.max)
       thread.beginBlock()
     }
-    lock.withLock { waiterGoesOn(semaphore) }
+    lock.withLock { threadContinues(after: semaphore, thread.owner) }
     return result
   }
 
-  private static func waiterGoesOn(_ semaphore: OpaquePointer) {
+  private static func threadContinues(
+    after semaphore: OpaquePointer, _ owner: any PausableOwner
+  ) {
     guard var state = waiters[semaphore] else { return }
-    state.count -= 1
-    if let signal = state.signals.popLast() { state.owner.workEnded(signal) }
-    // Code whose waits are not seen may have taken a signal. Then more signals are counted than threads wait.
-    while state.signals.count > state.count, let signal = state.signals.popLast() {
-      state.owner.workEnded(signal)
-    }
-    waiters[semaphore] = state.count == 0 ? nil : state
+    state.change(owner, by: -1)
+    state.signals = max(0, state.signals - 1)
+    state.countSignals()
+    waiters[semaphore] = state.tests.isEmpty ? nil : state
   }
 
   static func willSignal(_ semaphore: OpaquePointer) {
     lock.withLock {
-      guard var state = waiters[semaphore], state.signals.count < state.count else { return }
-      state.signals.append(state.owner.workBegan(on: .thread))
+      guard var state = waiters[semaphore] else { return }
+      state.signals += 1
+      state.countSignals()
       waiters[semaphore] = state
     }
   }
