@@ -452,7 +452,7 @@ guarantee(
     "Timers and waits of run loops are those of one test, and end with the run loop",
     "ThreadWaitsTests|EverywhereSampleTests",
     ("ThreadWaits.timeouts", "$1.owner === owner ?", "true ?"),
-    ("RunLoopTimers.takeOverdue", "firings[ObjectIdentifier(owner)]?.isOverdue == true", "firings.values.contains { $0.isOverdue }"),
+    ("RunLoopTimers.takeOverdue", "knownFirings(of: owner).isOverdue", "firings.values.contains { $0.isOverdue }"),
     ("RunLoopTimers.close", "forget($0)", ""),
 )
 guarantee(

@@ -102,5 +102,21 @@
       RunLoopTimers.testIsOver(of: owner)
       #expect(!RunLoopTimers.takeOverdue(of: owner))
     }
+
+    /// A timer of a test is due after its end, and a later test's owner gets the address of the first one.
+    @Test func aTestTakesNoTimerOfAFreedOne() {
+      for _ in 0..<1_000 {
+        let address = {
+          let over = CountingOwner(isVirtual: true)
+          RunLoopTimers.testIsOver(of: over)
+          RunLoopTimers.noteDue(-1, of: over, isOverdue: true)
+          return ObjectIdentifier(over)
+        }()
+        let later = CountingOwner(isVirtual: true)
+        #expect(!RunLoopTimers.takeOverdue(of: later) && RunLoopTimers.fired(of: later) == 0)
+        if ObjectIdentifier(later) == address { return }
+      }
+      Issue.record("no owner has got the address of an earlier one")
+    }
   }
 #endif

@@ -79,6 +79,8 @@ import Synchronization
 
     /// What is known of the timers of one owner that were due.
     private struct Firings {
+      /// The owner may be freed, and a later one may get its address.
+      weak var owner: TaskOwner?
       var count = 0
       /// The timer that was due last.
       var last: CInt = -1
@@ -103,12 +105,18 @@ import Synchronization
     /// How many timers of an owner have been due.
     static func fired(of owner: any PausableOwner) -> Int { firings(of: owner).count }
     private static func firings(of owner: any PausableOwner) -> Firings {
-      lock.withLock { firings[ObjectIdentifier(owner)] ?? Firings() }
+      lock.withLock { knownFirings(of: owner) }
     }
 
-    /// Forgets an owner, so that a later one with its address does not take over its timers.
+    /// Requires the lock.
+    private static func knownFirings(of owner: any PausableOwner) -> Firings {
+      let known = firings[ObjectIdentifier(owner)]
+      return known.flatMap { $0.owner === owner ? $0 : nil } ?? Firings(owner: owner)
+    }
+
+    /// Forgets an owner, and the owners that are freed: a timer may be due after its test.
     static func testIsOver(of owner: TaskOwner) {
-      lock.withLock { _ = firings.removeValue(forKey: ObjectIdentifier(owner)) }
+      lock.withLock { firings = firings.filter { $1.owner != nil && $1.owner !== owner } }
     }
 
     private typealias Set =
@@ -231,7 +239,7 @@ import Synchronization
     /// - Parameter isOverdue: Whether no thread of the owner is in a run loop.
     static func noteDue(_ timer: CInt, of owner: any PausableOwner, isOverdue: Bool) {
       lock.withLock {
-        var known = firings[ObjectIdentifier(owner)] ?? Firings()
+        var known = knownFirings(of: owner)
         known.count += 1
         known.last = timer
         if isOverdue { known.isOverdue = true }
@@ -251,7 +259,7 @@ import Synchronization
     static func takeOverdue(of owner: any PausableOwner) -> Bool {
       awaitBeginning()
       return lock.withLock {
-        let isOverdue = firings[ObjectIdentifier(owner)]?.isOverdue == true
+        let isOverdue = knownFirings(of: owner).isOverdue
         if isOverdue { firings[ObjectIdentifier(owner)]?.isOverdue = false }
         return isOverdue
       }
