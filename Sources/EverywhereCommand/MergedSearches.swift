@@ -22,6 +22,13 @@ struct MergedSearches {
     var shards: Int
     var date: Int
     var search: Search
+
+    /// Whether the numbers can be those of a search, so that sums of them do not overflow.
+    var isPlausible: Bool {
+      1...100_000 ~= shards && 1...shards ~= shard
+        && [search.schedules, search.orders, search.classes, search.newClasses]
+          .allSatisfy { 0...1_000_000_000_000 ~= $0 }
+    }
   }
 
   private struct Search: Decodable {
@@ -60,13 +67,15 @@ struct MergedSearches {
   mutating func add(_ data: Data) throws {
     let end = UInt8(ascii: "\n")
     let complete = data.lastIndex(of: end).map { data[...$0] } ?? Data()
-    let lines = try complete.split(separator: end).map { line in
-      let version = try JSONDecoder().decode(Version.self, from: line).version
+    let lines = try complete.split(separator: end).map { text in
+      let version = try JSONDecoder().decode(Version.self, from: text).version
       guard version == 2 else {
         throw Problem(
           description: "its format has version \(version), and this command reads version 2")
       }
-      return try JSONDecoder().decode(Line.self, from: line)
+      let line = try JSONDecoder().decode(Line.self, from: text)
+      guard line.isPlausible else { throw Problem(description: "it is damaged") }
+      return line
     }
     guard let last = lines.last else { throw Problem(description: "it has no complete line") }
     let known = reports[last.test]?[last.shard]
@@ -220,6 +229,7 @@ struct Sketch {
     }
     // The `size` smallest hashes fill this share of the whole range, so the range has about `size / share` hashes.
     let share = Double(hashes[Self.size - 1]) / Double(UInt64.max)
-    count = Int((Double(Self.size - 1) / max(share, .leastNonzeroMagnitude)).rounded())
+    // If the file is damaged, all hashes may be small.
+    count = Int(min((Double(Self.size - 1) / share).rounded(), 1e12))
   }
 }

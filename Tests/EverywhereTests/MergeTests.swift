@@ -131,12 +131,13 @@ import Testing
     }
   }
 
-  @Test func aReportWithoutShardsEndsNoProcess() async throws {
+  @Test func smallHashesEndNoProcess() async throws {
     try await withTemporaryPath { folder in
-      try write([report("T/a()", 0, of: 0, orders: [1], classes: [1])], to: folder)
+      try write([report("T/a()", 1, of: 1, orders: Array(1...1_024), classes: [])], to: folder)
       let child = try await merge([folder])
       #expect(child.exitCode == 0, "\(child.standardError)")
-      #expect(child.standardOutput.contains("| `T/a()` | 1 of 0 |"), "\(child.standardOutput)")
+      #expect(
+        child.standardOutput.contains("| about 1,000,000,000,000 |"), "\(child.standardOutput)")
     }
   }
 
@@ -152,6 +153,9 @@ import Testing
       for (wrong, reason) in [
         ("", "no complete line"), ("{", "no complete line"), (right + "{\n", ""),
         ("{\"version\":3}\n", "version 3, and this command reads version 2"),
+        (report("T/a()", 0, of: 0, orders: [], classes: []), "it is damaged"),
+        (report("T/a()", 1, of: .max, orders: [], classes: []), "it is damaged"),
+        (report("T/a()", 1, of: 1, orders: [], classes: [], new: .max), "it is damaged"),
       ] {
         try write([wrong], to: folder)
         let child = try await merge([folder])

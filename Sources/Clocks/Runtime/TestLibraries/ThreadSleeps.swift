@@ -199,9 +199,11 @@ import ClocksSupport
 
     private static let nanosleep: Interposed<Nanosleep> = Interposed("nanosleep") {
       duration, rest in
-      guard let duration, ThreadWaits.sleep(for: duration.pointee.duration) else {
-        return nanosleep.original(duration, rest)
-      }
+      // The system refuses any other duration.
+      guard let duration, duration.pointee.tv_sec >= 0,
+        0..<1_000_000_000 ~= duration.pointee.tv_nsec,
+        ThreadWaits.sleep(for: duration.pointee.duration)
+      else { return nanosleep.original(duration, rest) }
       return 0
     }
 
