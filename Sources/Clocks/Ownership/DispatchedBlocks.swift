@@ -1,7 +1,7 @@
 /// The blocks of a test on dispatch queues. The test is not idle while one of them can run.
 struct DispatchedBlocks {
   private struct Block {
-    let queue: BlockQueue
+    let queue: Queue
     let isBarrier: Bool
     /// The thread on which it runs, 0 if that is not known; `nil` until the block begins.
     var thread: Int32?
@@ -21,37 +21,91 @@ struct DispatchedBlocks {
     var barriers = 0
     /// Running `sync` calls. Such a call may still end, so the blocks behind it count as able to run.
     var syncs = 0
-
-    /// Whether anything but a running `sync` keeps blocks from beginning.
-    var areAny: Bool { all > 0 || barriers > 0 }
   }
 
-  private struct Summary {
-    var isAnyRunning = false
-    var isBarrierRunning = false
-    /// The number of the first barrier that has not begun.
-    var firstBarrier = UInt64.max
+  /// A queue, and counts of its blocks: a test may have thousands.
+  private final class Queue {
+    let queue: BlockQueue
+    let isMain: Bool
+    @exclusivity(unchecked) var stops = Stops()
+    /// The blocks that have begun, also abandoned ones; and the barriers among them.
+    @exclusivity(unchecked) var begun = 0
+    @exclusivity(unchecked) var begunBarriers = 0
+    /// The blocks that have begun, without abandoned ones.
+    @exclusivity(unchecked) var running = 0
+    /// The blocks that have not begun, without abandoned ones.
+    @exclusivity(unchecked) var waiting = 0
+    /// The numbers of all barriers that have not begun, in their order.
+    @exclusivity(unchecked) var waitingBarriers: [UInt64] = []
+    /// The number of blocks that can run.
+    @exclusivity(unchecked) var count = 0
+
+    init(_ queue: BlockQueue) {
+      self.queue = queue
+      isMain = queue.isMain
+    }
+
+    /// Whether the test has nothing on the queue, so that this need not be kept.
+    var isUnused: Bool {
+      begun == 0 && waiting == 0 && waitingBarriers.isEmpty && stops.all == 0 && stops.barriers == 0
+        && stops.syncs == 0
+    }
+
+    /// Counts a block in its present state (`change` is 1), or no longer (-1).
+    func add(_ number: UInt64, _ block: Block, _ change: Int) {
+      if block.thread != nil {
+        begun += change
+        if block.isBarrier { begunBarriers += change }
+        if !block.isAbandoned { running += change }
+      } else {
+        if !block.isAbandoned { waiting += change }
+        guard block.isBarrier else { return }
+        // Only the newest block is added before it has begun.
+        if change > 0 {
+          waitingBarriers.append(number)
+        } else if waitingBarriers.first == number {
+          waitingBarriers.removeFirst()
+        } else {
+          waitingBarriers.removeAll { $0 == number }
+        }
+      }
+    }
+
+    /// Whether a block that has not begun is behind a barrier that has not, or is such a barrier.
+    func isBehindBarrier(_ number: UInt64) -> Bool {
+      waitingBarriers.first.map { $0 <= number } ?? false
+    }
+
+    /// Whether anything but a running `sync` keeps a block from beginning.
+    func isStopped(_ number: UInt64) -> Bool {
+      stops.all > 0 || stops.barriers > 0 && isBehindBarrier(number)
+    }
   }
 
   // Few variables are references, because each costs a reference count whenever the scheduler's state is read.
   private var blocks: [UInt64: Block] = [:]
-  private var stops: [BlockQueue: Stops] = [:]
-  /// The number of queues whose blocks, or barriers, cannot begin. Most tests have none.
-  private var stoppedQueues = 0
+  private var queues: [BlockQueue: Queue] = [:]
+  /// The size of `queues` at which those that are not used are removed.
+  private var mostQueues = 32
   private var newest: UInt64 = 0
   /// Counts the submissions, beginnings and ends of blocks: while this count stays the same, no block makes progress.
   private(set) var changes: UInt64 = 0
-  /// The number of blocks that can run. Kept apart from `blocks`, because a dictionary is slow in a debug build.
+  /// The sum of `Queue.count`.
+  private var total = 0
+  /// The number of blocks that can run. Stored, because the state is read more often than blocks change.
   private(set) var count = 0
 
   /// Whether a paused, parallel or abandoned job holds the main thread, so that no block of the main queue can run.
   var isMainTaken = false {
-    didSet { countAgain() }
+    didSet {
+      guard isMainTaken != oldValue else { return }
+      for queue in queues.values where queue.isMain { countAgain(queue) }
+    }
   }
 
   /// Whether the blocks are disregarded while time moves by one step, because the process is idle (`IdleProcess`).
   var areLeftOut = false {
-    didSet { if areLeftOut != oldValue { countAgain() } }
+    didSet { count = areLeftOut ? 0 : total }
   }
 
   /// Whether a block for which the test no longer waits holds the main thread. O(blocks).
@@ -60,48 +114,45 @@ struct DispatchedBlocks {
   }
 
   mutating func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
-    var stops = stops[queue] ?? Stops()
-    if stops.areAny { stoppedQueues -= 1 }
+    let queue = entry(of: queue)
     switch stop {
-    case .ofAll: stops.all += change
-    case .ofBarriers: stops.barriers += change
-    case .sync: stops.syncs += change
+    case .ofAll: queue.stops.all += change
+    case .ofBarriers: queue.stops.barriers += change
+    case .sync: queue.stops.syncs += change
     }
-    if stops.areAny { stoppedQueues += 1 }
-    self.stops[queue] = stops.areAny || stops.syncs > 0 ? stops : nil
-    if stop != .sync { countAgain() }
+    countAgain(queue)
   }
 
-  /// O(blocks).
-  private mutating func countAgain() {
-    let summaries = stoppedQueues == 0 ? [:] : summaries
-    count = blocks.count { number, block in
-      if areLeftOut || block.isAbandoned || isMainTaken && block.queue.isMain { return false }
-      return block.thread != nil || !isStopped(number, block, summaries)
+  /// Amortized O(1).
+  private mutating func entry(of queue: BlockQueue) -> Queue {
+    if let entry = queues[queue] { return entry }
+    if queues.count >= mostQueues {
+      queues = queues.filter { !$0.value.isUnused }
+      mostQueues = max(32, 2 * queues.count)
     }
+    let entry = Queue(queue)
+    queues[queue] = entry
+    return entry
   }
 
-  private var summaries: [BlockQueue: Summary] {
-    var summaries: [BlockQueue: Summary] = [:]
-    for (number, block) in blocks {
-      var summary = summaries[block.queue] ?? Summary()
-      if block.thread != nil {
-        summary.isAnyRunning = true
-        if block.isBarrier { summary.isBarrierRunning = true }
-      } else if block.isBarrier {
-        summary.firstBarrier = min(summary.firstBarrier, number)
+  /// O(1), or O(blocks) while a barrier waits for blocks that wait in virtual time.
+  private mutating func countAgain(_ queue: Queue) {
+    total -= queue.count
+    if isMainTaken && queue.isMain {
+      queue.count = 0
+    } else if queue.stops.all > 0 {
+      queue.count = queue.running
+    } else if queue.stops.barriers > 0, !queue.waitingBarriers.isEmpty {
+      let ready = blocks.lazy.filter { number, block in
+        block.queue === queue && block.thread == nil && !block.isAbandoned
+          && !queue.isBehindBarrier(number)
       }
-      summaries[block.queue] = summary
+      queue.count = queue.running + ready.count
+    } else {
+      queue.count = queue.running + queue.waiting
     }
-    return summaries
-  }
-
-  private func isStopped(
-    _ number: UInt64, _ block: Block, _ summaries: [BlockQueue: Summary]
-  ) -> Bool {
-    guard let stop = stop(of: block.queue) else { return false }
-    return stop.all > 0
-      || stop.barriers > 0 && summaries[block.queue].map { $0.firstBarrier <= number } ?? false
+    total += queue.count
+    count = areLeftOut ? 0 : total
   }
 
   /// Notes that a block is on a queue; returns its number.
@@ -109,36 +160,22 @@ struct DispatchedBlocks {
     areLeftOut = false
     newest += 1
     changes += 1
-    blocks[newest] = Block(queue: queue, isBarrier: isBarrier)
-    countChanges(by: 1, on: queue)
+    let block = Block(queue: entry(of: queue), isBarrier: isBarrier)
+    blocks[newest] = block
+    block.queue.add(newest, block, 1)
+    countAgain(block.queue)
     return newest
-  }
-
-  /// Updates `count` when a block comes to a queue (`change` is 1) or ends (-1).
-  ///
-  /// `change` is 0 if an abandoned block ends: it did not count, but now blocks behind it may count.
-  private mutating func countChanges(by change: Int, on queue: BlockQueue) {
-    if let stop = stop(of: queue) {
-      // If no block of the queue can begin, a new one does not change the count.
-      if change < 1 || stop.all == 0 { countAgain() }
-    } else if !(isMainTaken && queue.isMain) {
-      count += change
-    }
-  }
-
-  private func stop(of queue: BlockQueue) -> Stops? {
-    guard stoppedQueues > 0, let stop = stops[queue], stop.areAny else { return nil }
-    return stop
   }
 
   /// Notes that a block begins to run on a thread. If it was abandoned, it counts again.
   mutating func run(_ number: UInt64, on thread: Int32, mark: UInt = 0) {
     guard var block = blocks[number] else { return }
-    let isAbandoned = block.isAbandoned
+    block.queue.add(number, block, -1)
     (block.thread, block.mark, block.isAbandoned) = (thread, mark, false)
+    block.queue.add(number, block, 1)
     blocks[number] = block
     changes += 1
-    if isAbandoned || stop(of: block.queue) != nil { countAgain() }
+    countAgain(block.queue)
   }
 
   /// The first block for which Dispatch may still start a thread, although all threads wait; `nil` if there is none.
@@ -146,21 +183,20 @@ struct DispatchedBlocks {
   /// Dispatch starts no thread for a block that is behind another one, or that is for the main thread. A signal that
   /// counts as a block (`AwaitedSemaphores`) needs no thread. O(blocks).
   var firstThatMayBegin: UInt64? {
-    let summaries = summaries
-    return blocks.filter { number, block in
-      guard block.thread == nil, !block.isAbandoned, !block.queue.isMain, block.queue != .thread,
-        !isStopped(number, block, summaries), stops[block.queue].map({ $0.syncs == 0 }) ?? true,
-        let summary = summaries[block.queue]
+    blocks.lazy.filter { number, block in
+      let queue = block.queue
+      guard block.thread == nil, !block.isAbandoned, !queue.isMain, queue.queue != .thread,
+        !queue.isStopped(number), queue.stops.syncs == 0
       else { return false }
-      return block.queue.isConcurrent && !block.isBarrier
-        ? !summary.isBarrierRunning && number < summary.firstBarrier : !summary.isAnyRunning
-    }.keys.min()
+      return queue.queue.isConcurrent && !block.isBarrier
+        ? queue.begunBarriers == 0 && !queue.isBehindBarrier(number) : queue.begun == 0
+    }.map(\.key).min()
   }
 
   /// The queues of all blocks, also of abandoned ones, in the order of the blocks; and the marks of blocks that have
   /// begun. O(n log n) with n blocks.
   var all: [(queue: BlockQueue, mark: UInt?)] {
-    blocks.sorted { $0.key < $1.key }.map { ($1.queue, $1.thread == nil ? nil : $1.mark) }
+    blocks.sorted { $0.key < $1.key }.map { ($1.queue.queue, $1.thread == nil ? nil : $1.mark) }
   }
 
   private var awaited: some Collection<Block> { blocks.values.lazy.filter { !$0.isAbandoned } }
@@ -172,8 +208,7 @@ struct DispatchedBlocks {
   ///
   /// A block that has not begun has no thread. If another block of its queue has begun, it may wait for that block.
   var knownThreads: [Int32]? {
-    let queues = Set(awaited.filter { $0.thread != nil }.map(\.queue))
-    guard !awaited.isEmpty, awaited.allSatisfy({ queues.contains($0.queue) }) else { return nil }
+    guard !awaited.isEmpty, awaited.allSatisfy({ $0.queue.running > 0 }) else { return nil }
     return threads
   }
 
@@ -181,23 +216,39 @@ struct DispatchedBlocks {
     areLeftOut = false
     changes += 1
     guard let block = blocks.removeValue(forKey: number) else { return }
-    countChanges(by: block.isAbandoned ? 0 : -1, on: block.queue)
-  }
-
-  /// Stops the program if the count is wrong; for tests.
-  func checkInvariants() {
-    var copy = self
-    copy.countAgain()
-    precondition(copy.count == count, "\(count) blocks count, and \(copy.count) can run")
+    block.queue.add(number, block, -1)
+    countAgain(block.queue)
   }
 
   /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.
   mutating func abandon() -> [String] {
     let labels = blocks.filter { !$0.value.isAbandoned }.sorted { $0.key < $1.key }
-      .map(\.value.queue.label)
+      .map(\.value.queue.queue.label)
     for number in blocks.keys { blocks[number]?.isAbandoned = true }
-    count = 0
+    for queue in queues.values {
+      (queue.running, queue.waiting) = (0, 0)
+      countAgain(queue)
+    }
     return labels
+  }
+
+  /// Stops the program if a count is wrong; for tests. O(blocks).
+  func checkInvariants() {
+    let able = blocks.count { number, block in
+      if block.isAbandoned || isMainTaken && block.queue.isMain { return false }
+      return block.thread != nil || !block.queue.isStopped(number)
+    }
+    precondition(able == total, "\(total) blocks count, and \(able) can run")
+    precondition(count == (areLeftOut ? 0 : total), "\(count) blocks count of \(total)")
+    for queue in queues.values {
+      let own = blocks.filter { $0.value.queue === queue }
+      let barriers = own.filter { $0.value.isBarrier && $0.value.thread == nil }.keys.sorted()
+      precondition(barriers == queue.waitingBarriers, "\(barriers) are the waiting barriers")
+      let begun = own.values.count { $0.thread != nil }
+      precondition(begun == queue.begun, "\(begun) blocks have begun")
+    }
+    precondition(
+      blocks.values.allSatisfy { queues[$0.queue.queue] === $0.queue }, "a queue was removed")
   }
 }
 

@@ -10,10 +10,11 @@ import Synchronization
 /// become parallel jobs, and time moves by one step. This continues for five seconds while none of these
 /// threads runs, and no block begins or ends. Then the watchdog lets time pass without them.
 enum IdleProcess {
-  /// The times between two looks: while all threads wait, while a thread holds a test, and at other times.
+  /// The times between two looks: after a step of time, while all threads wait, while a thread holds a test, and at
+  /// other times.
   private static let intervals = (
-    short: Duration.milliseconds(1), medium: Duration.milliseconds(10),
-    long: Duration.milliseconds(20)
+    shortest: Duration.microseconds(100), short: Duration.milliseconds(1),
+    medium: Duration.milliseconds(10), long: Duration.milliseconds(20)
   )
   private static let isLooking = Atomic(false)
 
@@ -97,10 +98,11 @@ enum IdleProcess {
     guard let turns = last?.turns else {
       guard quickLooks > 0 else { return intervals.medium }
       quickLooks -= 1
-      return intervals.short
+      return quickLooks > 15 ? intervals.shortest : intervals.short
     }
     guard isIdle else { return intervals.short }
     guard !mayOutsideAct(turns) else { return intervals.medium }
+    var hasMoved = false
     for (test, before) in zip(held, progress) {
       let total = test.holders.reduce(0) { $0 &+ (turns.ofAll[$1] ?? 0) }
       guard
@@ -113,8 +115,9 @@ enum IdleProcess {
       ThreadWaits.endHolds(of: test, on: threads)
       test.change { $0.letTimeMove() }
       quickLooks = 20
+      hasMoved = true
     }
-    return intervals.short
+    return hasMoved ? intervals.shortest : intervals.short
   }
 }
 
