@@ -35,6 +35,20 @@
       #expect(before <= delay && delay <= Self.delayOfMainThread)
     }
 
+    @Test func aLongListOfChildrenIsReadToItsEnd() async {
+      await #expect(processExitsWith: .success) {
+        let children = (10_000..<11_000).map(String.init)
+        try await withTemporaryPath { folder in
+          try TextFile.makeFolder("\(folder)/task/7")
+          try TextFile.write(
+            children.joined(separator: " ") + " \n", to: "\(folder)/task/7/children")
+          ProcFileSystem.folder = folder
+          #expect(ProcFileSystem.words(of: 7, in: .children) == children)
+          #expect(ProcFileSystem.words(of: 8, in: .children) == [])
+        }
+      }
+    }
+
     @Test func anUnknownProcessHasNoDelay() {
       #expect(ProcFileSystem.delay(of: -1) == 0)
     }
