@@ -74,6 +74,14 @@ import Testing
         }
       ),
       (
+        "notification of an item that `sync` runs",
+        { [queue, wide] in
+          let item = DispatchWorkItem(flags: .barrier) {}
+          item.notify(queue: queue, execute: $0)
+          wide.sync(execute: item)
+        }
+      ),
+      (
         "notification of an item that has run",
         { [queue, wide] work in
           nonisolated(unsafe) let item = DispatchWorkItem {}

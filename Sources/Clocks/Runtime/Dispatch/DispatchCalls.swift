@@ -134,9 +134,13 @@ enum DispatchCalls {
       by original: Async
     ) {
       let handed = HandedBlock(block)
-      guard let owner, !handed.isItem else { return original(queue, block) }
+      guard let owner else { return original(queue, block) }
       let blockQueue = BlockQueue(queue)
       if blockQueue.isMain { owner.submitMainBlocks() }
+      guard !handed.isItem else {
+        original(queue, block)
+        return Notifications.itemHasRun(handed.pointer)
+      }
       let body = {
         DispatchedBlock.runSync(handed, on: blockQueue, isBarrier: isBarrier, of: owner)
       }
