@@ -40,7 +40,7 @@ import ClocksSupport
       if case .networking = ThreadContext.current?.pointee.purpose { return source }
       let known = TestDispatchSource(source, kind, on: queue, of: owner)
       DispatchSourceRegistry.add(known, for: source)
-      if !known.isTimer {
+      if known.needsRegistration {
         known.setRegistrationHandler(nil) { setRegistrationHandler.original(source, $0) }
       }
       return source

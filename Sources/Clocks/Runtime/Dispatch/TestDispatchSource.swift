@@ -20,6 +20,8 @@ import ClocksSupport
     private let source: OpaquePointer
     private let kind: Kind
     var isTimer: Bool { kind == .timer }
+    /// Whether an event that comes before the registration is lost. Merged data is kept by the source itself.
+    var needsRegistration: Bool { kind == .other }
     let owner: TaskOwner
     private let queue: BlockQueue
     /// Guards the variables below. Rank `dispatchSource`: owners' locks are taken under it, and no user code runs.
@@ -58,7 +60,8 @@ import ClocksSupport
     private var unhandled: UInt = 0
     /// The registration with Dispatch. It is due from the start, because no event comes before it.
     ///
-    /// A timer fires without it, so there it is due only if the test has set a registration handler.
+    /// Timers fire without it, and merged data is kept, so there it is due only if the test has set a registration
+    /// handler. While such a handler runs, Dispatch delivers merged data even if the source has been suspended.
     private var registration: Work
     var cancellation = Work()
 
@@ -69,7 +72,7 @@ import ClocksSupport
       self.kind = kind
       self.owner = owner
       self.queue = queue.map(BlockQueue.init) ?? BlockQueue(label: "a source's", isConcurrent: true)
-      registration = Work(isDue: kind != .timer)
+      registration = Work(isDue: kind == .other)
     }
 
     private var runs: Bool { isActive && suspensions == 0 && !isOver }
