@@ -165,6 +165,7 @@ extension Scheduler {
         taskMayRunExternally(task.job)
       }
     }
+    if context.pointee.isAwaited { context.pointee.resumeWaiter() }
     guard context.pointee.ownersAwaitingEnd.count > 0 else { return ended }
     ExternalTaskRegistry.look()
     context.pointee.waits?.jobEnds()

@@ -72,7 +72,10 @@ final class RunEnd: @unchecked Sendable {
       self.isAbandoned = isAbandoned
       return self.continuation.take()
     }
-    ThreadContext.keepingNextJob { continuation?.resume() }
+    guard let continuation else { return }
+    // In a search within an explored test, each suspension of the caller is a step. Whether the caller suspends again, for
+    // the end of the task, must not depend on which thread is faster. So the caller continues when the task is over.
+    if isAbandoned { continuation.resume() } else { ThreadContext.resumeAfterJob(continuation) }
   }
 
   /// Suspends the body permanently if it was abandoned: the call that began the scope has returned, so values

@@ -68,6 +68,11 @@ struct ThreadContext {
   /// An unowned job that this thread runs next, unless the owner has another job for the thread.
   private(set) var kept: ReadyJob?
 
+  /// Whether there is a `waiter`. A debug build reads a flag faster than an optional.
+  private(set) var isAwaited = false
+  /// The task that is resumed when the job has ended.
+  private(set) var waiter: UnsafeContinuation<Void, Never>?
+
   enum Purpose {
     case nothing
     /// The thread creates a task that runs a test case of Swift Testing.
@@ -164,6 +169,22 @@ extension ThreadContext {
     kept = ReadyJob(
       job: job, taskID: yielder, executor: .pool,
       isCounted: TaskOwnership.shared.unownedJobWillRun())
+  }
+
+  /// Resumes a task that waits for the end of the current one, whose last job this is: after the job, if the thread of a
+  /// pump runs it.
+  static func resumeAfterJob(_ continuation: UnsafeContinuation<Void, Never>) {
+    guard let context = current, context.pointee.isOfPump, context.pointee.isInJob,
+      context.pointee.taskID != 0, context.pointee.taskID == UnownedTask.currentID
+    else { return keepingNextJob { continuation.resume() } }
+    (context.pointee.isAwaited, context.pointee.waiter) = (true, continuation)
+  }
+
+  @inline(never)
+  mutating func resumeWaiter() {
+    isAwaited = false
+    let continuation = waiter.take()
+    Self.keepingNextJob { continuation?.resume() }
   }
 
   mutating func takeKept() -> ReadyJob? {
