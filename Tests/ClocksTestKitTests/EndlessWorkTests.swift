@@ -207,6 +207,21 @@ private let queue = DispatchQueue(label: "orders")
   }
 }
 
+/// A block of a test holds the main thread, which the test awaits.
+@Suite(.onlyIfAskedToBeStuck) struct BlockOnMainExamples {
+  @Test(.virtualTime) func awaitsTheMainThread() async {
+    DispatchQueue.main.async { Stuck.blocks() }
+    await MainActor.run {}
+  }
+
+  @Test func awaitsTheMainThreadWithAClock() async {
+    let clock = TestClock()
+    DispatchQueue.main.async { Stuck.blocks() }
+    await clock.settle()
+    await MainActor.run {}
+  }
+}
+
 /// A test ends, and its work holds the main thread.
 @Suite(.serialized, .onlyIfAskedToBeStuck) struct LeftoverOnMainExamples {
   @Test(.virtualTime) func leavesAJob() async {
@@ -320,6 +335,19 @@ private struct SendableRun: @unchecked Sendable { let value: XCTestRun? }
     #expect(child.exitCode == 1, "\(output)")
     #expect(output.contains("Stuck.blocks()"), "\(output)")
     #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
+  }
+
+  @Test(arguments: [true, false])
+  func aBlockThatHoldsTheMainThreadIsReportedAndOver(_ hasScope: Bool) async throws {
+    let test = hasScope ? "awaitsTheMainThread" : "awaitsTheMainThreadWithAClock"
+    let child = try await Stuck.run("BlockOnMainExamples.*/\(test)\\(")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(output.contains("that has not ended: \"com.apple.main-thread\"."), "\(output)")
+    // The scope waits on without the block, and is then ended by a report of its own.
+    #expect(child.issues.count == (hasScope ? 2 : 1), "\(output)")
+    #expect(output.contains("Test \(test)() failed after") == hasScope, "\(output)")
+    #expect(output.contains("\(Stuck.end) 1 stuck test is left.") == !hasScope, "\(output)")
   }
 
   @Test func aFirstJobThatHoldsTheMainThreadIsReported() async throws {

@@ -212,12 +212,15 @@ struct DispatchedBlocks {
     return threads
   }
 
-  mutating func end(_ number: UInt64) {
+  /// Returns whether the block was abandoned, and has held the main thread since.
+  @discardableResult
+  mutating func end(_ number: UInt64) -> Bool {
     areLeftOut = false
     changes += 1
-    guard let block = blocks.removeValue(forKey: number) else { return }
+    guard let block = blocks.removeValue(forKey: number) else { return false }
     block.queue.add(number, block, -1)
     countAgain(block.queue)
+    return block.isAbandoned && block.queue.isMain && block.thread != nil
   }
 
   /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.

@@ -122,7 +122,7 @@ struct Idleness: ~Copyable {
   }
 
   mutating func dispatchedBlockEnds(_ number: UInt64) {
-    dispatchedBlocks.end(number)
+    if dispatchedBlocks.end(number) { isMainTaken = false }
     changeMainQueueOrder { $0.blockEnds(number) }
   }
 
@@ -234,6 +234,7 @@ struct Idleness: ~Copyable {
     let (tasks, released) = externalTasks.abandon()
     let queues = dispatchedBlocks.abandon()
     changeMainQueueOrder { $0.abandonBlocks() }
+    if dispatchedBlocks.isMainAbandoned { isMainTaken = true }
     guard !tasks.isEmpty || !queues.isEmpty else { return (nil, released) }
     unreportedAbsences += 1
     return (Absence(tasks: tasks, queues: queues), released)
