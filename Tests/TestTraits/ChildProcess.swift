@@ -6,7 +6,9 @@ package struct ChildProcess: Sendable {
   package var standardOutput: String
   /// Empty if the errors went to the standard output or to a file.
   package var standardError: String
+  /// The exit code, or the number of the signal that has ended the process.
   package var exitCode: Int32
+  package var isEndedBySignal: Bool
 
   /// The issues that Swift Testing has printed.
   package var issues: [PrintedIssue] { PrintedIssue.all(in: standardOutput + "\n" + standardError) }
@@ -130,7 +132,8 @@ package struct ChildProcess: Sendable {
         description: "The child had not ended after \(limit) seconds:\n\(outputText)\(errorOutput)")
     }
     return ChildProcess(
-      standardOutput: outputText, standardError: errorOutput, exitCode: process.terminationStatus)
+      standardOutput: outputText, standardError: errorOutput, exitCode: process.terminationStatus,
+      isEndedBySignal: process.terminationReason == .uncaughtSignal)
   }
 
   private static func readToEnd(of pipe: Pipe) -> String {
@@ -138,6 +141,15 @@ package struct ChildProcess: Sendable {
     return String(decoding: data, as: UTF8.self)
   }
 }
+
+/// The signal that a failed precondition raises.
+package let trapSignal: CInt = {
+  #if arch(x86_64) || arch(i386)
+    SIGILL
+  #else
+    SIGTRAP
+  #endif
+}()
 
 /// A child process has succeeded, and no test has passed in it.
 package struct NoTestHasPassed: Error, CustomStringConvertible {

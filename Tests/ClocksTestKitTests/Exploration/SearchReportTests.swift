@@ -7,9 +7,7 @@ import Testing
 /// What explored tests in child processes write about their searches, and the page that is made of it.
 @Suite struct SearchReportTests {
   private func page(_ folder: String) async throws -> ChildProcess {
-    let command = URL(fileURLWithPath: ChildProcess.testBundle).deletingLastPathComponent()
-      .appendingPathComponent("clocks-everywhere").path
-    return try await ChildProcess.run(command, arguments: ["merge", folder])
+    try await ChildProcess.run(ChildProcess.command, arguments: ["merge", folder])
   }
 
   @Test func eachShardWritesAReport() async throws {
@@ -101,11 +99,25 @@ import Testing
   @Test func aCrashIsOnThePage() async throws {
     try await withTemporaryPath { folder in
       let child = try await exploredSample("crashes", ["CLOCKS_SCHEDULES_REPORTS": folder])
-      #expect(child.exitCode != 0)
+      #expect(child.isEndedBySignal && child.exitCode == trapSignal, "\(child)")
+      let replay = try #require(
+        child.standardOutput.firstMatch(of: /Replay: @Test\((\.schedule\("1:[^"]+"\))\)/),
+        "\(child)"
+      ).1
       let page = try await page(folder)
       #expect(page.exitCode == 1)
-      #expect(page.standardOutput.contains(" ends the process:"), "\(page.standardOutput)")
-      #expect(page.standardOutput.contains("Replay: `.schedule(\"1:"), "\(page.standardOutput)")
+      #expect(
+        page.standardOutput.contains(
+          """
+          Schedule 3 ends the process:
+
+          ```text
+          The process ends with signal \(trapSignal).
+          ```
+
+          Replay: `\(replay)`
+
+          """), "\(page.standardOutput)")
     }
   }
 
