@@ -1,4 +1,5 @@
 #if os(Linux) && compiler(>=6.3)
+  import Foundation
   import TestTraits
   import Testing
 
@@ -14,11 +15,19 @@
       #expect(await watched == nil)
     }
 
-    @Test func theMainExecutorKnowsItsThread() async {
-      await MainActor.run { MainActor.executor.checkIsolated() }
-      await #expect(processExitsWith: .failure) {
+    /// Dispatch writes nothing before it ends the process, so the body writes how far it has come.
+    @Test func theMainExecutorEndsAProcessThatIsNotIsolated() async {
+      let process = await #expect(
+        processExitsWith: .signal(trapSignal), observing: [\.standardErrorContent]
+      ) {
+        func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+        await MainActor.run { MainActor.executor.checkIsolated() }
+        write("isolated\n")
         await Task.detached { MainActor.executor.checkIsolated() }.value
+        write("not isolated\n")
       }
+      let text = String(decoding: process?.standardErrorContent ?? [], as: UTF8.self)
+      #expect(text.contains("isolated\n") && !text.contains("not isolated"), "\(text)")
     }
 
     // MARK: - Hooks that are installed late
