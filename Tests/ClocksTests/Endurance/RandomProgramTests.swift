@@ -7,27 +7,39 @@ import Testing
 ///
 /// Two environment variables:
 /// - `CLOCKS_TESTS_OPERATIONS`: the number of operations in all settings together. The default takes some hundredths
-///   of a second for each setting. 1,000,000 take about 15 seconds.
-/// - `CLOCKS_SEED`: the first seed of the programs. The default is 1, so that every run of the suite runs the
-///   same programs. A failure names the seed of its program.
+///   of a second for each setting. 1,000,000 take about 15 seconds. Each test case runs at least one program.
+/// - `CLOCKS_SEED`: the first seed of the programs, in each setting. The default is 1, so that every run of the suite
+///   runs the same programs. A failure names the seed of its program.
 @Suite struct RandomProgramTests {
   private static let portions = 8
   private static let stepsInProgram = 60
 
-  private static let operations = number("CLOCKS_TESTS_OPERATIONS") ?? 24_000
-  private static let seed = UInt64(number("CLOCKS_SEED") ?? 1)
+  private let operations: Int
+  private let firstSeed: UInt64
 
-  private static func number(_ variable: String) -> Int? {
-    ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
+  init() throws {
+    func text(_ variable: String) -> String? {
+      ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+    }
+    let operations = text("CLOCKS_TESTS_OPERATIONS") ?? "24000"
+    self.operations = try #require(
+      Environment.count(from: operations),
+      "CLOCKS_TESTS_OPERATIONS is \"\(operations)\", but can only be a number, 1 or more.")
+    // The library checks this variable when the process starts.
+    let seed = text("CLOCKS_SEED") ?? "1"
+    firstSeed =
+      seed == "random"
+      ? UInt64(UInt32.random(in: 1 ... .max)) : try #require(Environment.seed(from: seed))
   }
 
   @Test(arguments: Program.Setting.allCases, 0..<portions)
   func aProgramDoesWhatTheModelSays(_ setting: Program.Setting, _ portion: Int) async {
-    let share = Self.operations / (Self.portions * Program.Setting.allCases.count)
-    // No seed is used twice: each setting and each portion has a range of its own.
-    var seed = Self.seed &+ UInt64(portion) << 32 &+ UInt64(setting.index) << 40
+    let share = operations / (Self.portions * Program.Setting.allCases.count)
+    // Each portion has a range of seeds of its own. All settings have the same ones, so that the seed of a failure, as
+    // the first one, runs the program again in the setting in which it failed.
+    var seed = firstSeed &+ UInt64(portion) << 32
     var done = 0
-    while done < share {
+    repeat {
       let program = Program.random(seed: seed, size: Self.stepsInProgram)
       if let mismatch = await mismatch(program, in: setting, patience: 600) {
         await report(program, mismatch, in: setting)
@@ -35,7 +47,7 @@ import Testing
       }
       done += program.stepNumbers.count
       seed &+= 1
-    }
+    } while done < share
   }
 
   /// A failing program is shortened to the steps that it needs to fail.
@@ -96,8 +108,4 @@ import Testing
       Shortened to \(shortest.stepNumbers.count) of \(program.stepNumbers.count) steps: \(shortest)
       """)
   }
-}
-
-extension Program.Setting {
-  fileprivate var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
