@@ -29,9 +29,11 @@ private func tasks(_ count: Int) async {
 /// Causes of nondeterminism: the search names each at the first step that differs.
 @Suite(.serialized) struct DivergenceTests {
   /// Repeats the first two runs of a search until they differ: some causes show by chance only.
+  ///
+  /// Throws if a run fails, because two runs of a failing operation are not compared.
   private func divergence(
     tries: Int = 100, _ operation: @escaping @Sendable (VirtualTime) async throws -> Void
-  ) async -> Divergence? {
+  ) async throws -> Divergence? {
     var options = ScopeOptions()
     options.isExplored = true
     Hashing.ignoreAddresses()
@@ -40,16 +42,25 @@ private func tasks(_ count: Int) async {
       let exploration = Exploration(
         limits: .init(count: 2, seed: 1), time: nil, options: options, origin: CallSite(),
         gate: IssueGate())
-      if case .diverged(let divergence) = await exploration(operation) { return divergence }
+      switch await exploration(operation) {
+      case .diverged(let divergence): return divergence
+      case .passed(let summary): try #require(summary.schedules == 2)
+      case .failed(let failure): throw FailedRun(description: failure.finding.text)
+      case .skipped(let error): throw error
+      }
     }
     return nil
+  }
+
+  private struct FailedRun: Error, CustomStringConvertible {
+    var description: String
   }
 
   // MARK: - None
 
   /// An inner scope runs on another thread: it begins after the current task is suspended.
   @Test func anInnerScopeIsDeterministic() async throws {
-    let found = await divergence(tries: 2_000) { _ in
+    let found = try await divergence(tries: 2_000) { _ in
       let box = Box()
       try await withVirtualTime { _ in await box.add(1) }
       try await withVirtualTime { _ in
@@ -65,11 +76,12 @@ private func tasks(_ count: Int) async {
 
   private static let starts = Atomic(0)
 
-  /// Waits for external work whose duration differs from run to run, on a busy machine, too.
-  private func outside(_ start: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) async
-    -> Divergence?
-  {
-    await divergence { time in
+  /// Waits for external work whose duration differs from run to run, on a busy machine, too, and expects to find it.
+  private func expectOutside(
+    at location: SourceLocation = #_sourceLocation,
+    _ start: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+  ) async throws {
+    let found = try await divergence { time in
       let box = Box()
       await withTaskGroup { group in
         for _ in 0..<2 {
@@ -90,35 +102,27 @@ private func tasks(_ count: Int) async {
         group.addTask { for _ in 0..<20 { await box.add(1) } }
       }
     }
+    let divergence = try #require(found, sourceLocation: location)
+    guard case .outside = divergence.suspect else {
+      Issue.record("\(divergence.description)", sourceLocation: location)
+      return
+    }
+    #expect(divergence.place.contains(/^(decision|step) \d+$/), sourceLocation: location)
   }
 
   @Test func aQueue() async throws {
-    let found = try #require(await outside { DispatchQueue.global().async(execute: $0) })
-    guard case .outside = found.suspect else {
-      Issue.record("\(found.description)")
-      return
-    }
-    #expect(found.place.hasPrefix("decision") || found.place.hasPrefix("step"))
+    try await expectOutside { DispatchQueue.global().async(execute: $0) }
   }
 
   @Test func aThread() async throws {
-    let found = try #require(await outside { Thread(block: $0).start() })
-    guard case .outside = found.suspect else {
-      Issue.record("\(found.description)")
-      return
-    }
+    try await expectOutside { Thread(block: $0).start() }
   }
 
   @Test func aDispatchTimer() async throws {
-    let found = try #require(
-      await outside { work in
-        let wait = DispatchTimeInterval.microseconds(
-          Int(DispatchTime.now().uptimeNanoseconds % 5 * 100))
-        DispatchQueue.global().asyncAfter(deadline: .now() + wait, execute: work)
-      })
-    guard case .outside = found.suspect else {
-      Issue.record("\(found.description)")
-      return
+    try await expectOutside { work in
+      let wait = DispatchTimeInterval.microseconds(
+        Int(DispatchTime.now().uptimeNanoseconds % 5 * 100))
+      DispatchQueue.global().asyncAfter(deadline: .now() + wait, execute: work)
     }
   }
 
@@ -129,7 +133,7 @@ private func tasks(_ count: Int) async {
   @Test func aStaticFlag() async throws {
     Self.isWarm.store(false, ordering: .relaxed)
     let found = try #require(
-      await divergence { _ in
+      try await divergence { _ in
         if !Self.isWarm.exchange(true, ordering: .relaxed) { await tasks(1) }
         await tasks(1)
       })
@@ -154,7 +158,7 @@ private func tasks(_ count: Int) async {
   @Test func aSharedCache() async throws {
     await Shared.cache.reset()
     let found = try #require(
-      await divergence { _ in
+      try await divergence { _ in
         if await Shared.cache.fill() { await tasks(2) }
         await tasks(1)
       })
@@ -165,7 +169,7 @@ private func tasks(_ count: Int) async {
     let file = FileManager.default.temporaryDirectory.appending(path: "orders-\(UUID())")
     defer { try? FileManager.default.removeItem(at: file) }
     let found = try #require(
-      await divergence { _ in
+      try await divergence { _ in
         if !FileManager.default.fileExists(atPath: file.path) {
           try Data().write(to: file)
           await tasks(1)
@@ -178,18 +182,18 @@ private func tasks(_ count: Int) async {
   // MARK: - Randomness
 
   @Test func randOfTheCLibrary() async throws {
-    let found = try #require(await divergence { _ in await tasks(Int(rand() % 5)) })
+    let found = try #require(try await divergence { _ in await tasks(Int(rand() % 5)) })
     #expect(found.suspect == .randomness)
   }
 
   @Test func randomOfTheCLibrary() async throws {
-    let found = try #require(await divergence { _ in await tasks(random() % 5) })
+    let found = try #require(try await divergence { _ in await tasks(random() % 5) })
     #expect(found.suspect == .randomness)
   }
 
   @Test func drand48OfTheCLibrary() async throws {
     let found = try #require(
-      await divergence { _ in
+      try await divergence { _ in
         srand48(Int(rand()))
         await tasks(Int(drand48() * 5))
       })
@@ -200,7 +204,7 @@ private func tasks(_ count: Int) async {
 
   /// Virtual, like the date.
   @Test func theUptimeIsEqualInEachRun() async throws {
-    let found = await divergence { _ in
+    let found = try await divergence { _ in
       await tasks(Int(ProcessInfo.processInfo.systemUptime * 1_000_000) % 5)
     }
     #expect(found == nil)
@@ -208,7 +212,7 @@ private func tasks(_ count: Int) async {
 
   @Test(.disabled(if: hasSanitizer)) func aSystemClock() async throws {
     let found = try #require(
-      await divergence { _ in
+      try await divergence { _ in
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
         await tasks(now.tv_nsec / 1_000 % 5)
@@ -219,7 +223,7 @@ private func tasks(_ count: Int) async {
   /// This package reads the real time on behalf of the test. The difference has another cause, which is not seen.
   @Test func theReadingsOfThisPackageAreNotSuspected() async throws {
     let found = try #require(
-      await divergence { _ in
+      try await divergence { _ in
         #expect(RealTime(in: .zero).hasPassed)
         await tasks(Self.starts.add(1, ordering: .relaxed).newValue % 5)
       })
@@ -230,7 +234,7 @@ private func tasks(_ count: Int) async {
 
   @Test func aSetOfObjects() async throws {
     let found = try #require(
-      await divergence { _ in
+      try await divergence { _ in
         let nodes = Set((1...6).map(Node.init))
         for node in nodes { await tasks(node.number) }
         for node in nodes { Task { await tasks(node.number) } }
@@ -241,7 +245,7 @@ private func tasks(_ count: Int) async {
   // MARK: - Made deterministic
 
   @Test func randomNumbersAndHashesAreEqualInAllRuns() async throws {
-    let found = await divergence { _ in
+    let found = try await divergence { _ in
       await tasks(Int.random(in: 0..<5))
       await tasks([1, 2, 3, 4].shuffled()[0])
       var names = Set((0..<7).map { "name \($0)" })
