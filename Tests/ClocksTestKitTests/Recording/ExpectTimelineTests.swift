@@ -100,9 +100,24 @@ import Testing
 
   // MARK: - Failures
 
-  /// Returns the failures of one call.
-  private func found(_ body: () async throws -> Void) async throws -> [String] {
-    try await failures(body).map(\.text)
+  /// Makes a call that has to fail, and returns the text of its only failure.
+  private func failure(
+    at location: SourceLocation = #_sourceLocation, of call: () async throws -> Bool
+  ) async throws -> String {
+    let found = try await failures {
+      let isAsExpected = try await call()
+      #expect(!isAsExpected, sourceLocation: location)
+    }
+    try #require(found.count == 1, "\(found)", sourceLocation: location)
+    return found[0].text
+  }
+
+  /// A sequence that must not be read.
+  private struct Unread: AsyncSequence {
+    func makeAsyncIterator() -> AsyncStream<Int>.Iterator {
+      Issue.record("The sequence is read.")
+      return AsyncStream(unfolding: { nil }).makeAsyncIterator()
+    }
   }
 
   @Test(.virtualTime) func aDifferenceIsShown() async throws {
@@ -125,47 +140,52 @@ import Testing
 
   @Test(.virtualTime) func eachKindOfDifferenceIsShown() async throws {
     #expect(
-      try await found {
+      try await failure {
         await expectTimeline(
           of: stream([(0, 1), (1, 3)], endsAt: 2), "ab|", values: ["a": 1, "b": 2])
-      }
-      .first?.hasPrefix(
+      }.hasPrefix(
         """
         The sequence does not do what the diagram says: at 1 s expected b, but got 3.
           expected  ab|
           actual    a3|
                      ^
-        """) == true)
+        """))
     #expect(
-      try await found {
+      try await failure {
         await expectTimeline(of: stream([(1, "a")], endsAt: 2), "--", every: .milliseconds(1_500))
-      }.first?.contains("a came at 1 s, between two steps") == true)
+      }.contains("a came at 1 s, between two steps"))
     #expect(
-      try await found {
+      try await failure {
+        await expectTimeline(of: stream([(0, 1), (1, 2)], endsAt: 3), "1--|")
+      }.contains("at 1 s expected nothing, but got 2."))
+    #expect(
+      try await failure {
         await expectTimeline(
           of: stream([(0, 1)], endsAt: 1, throwing: Oh()), "1#", error: { $0 is CancellationError })
-      }.first?.contains("at 1 s expected an error, but got the error Oh()") == true)
+      }.contains("at 1 s expected an error, but got the error Oh()"))
     #expect(
-      try await found { await expectTimeline(of: IgnoresCancellation(), "--1!---") }.first?
-        .contains(
-          """
-          at 3 s expected the cancellation, but got the cancellation, after which it went on.
-            expected  --1! ---
-            actual    --1!…1-1
-                         ^
-          """) == true)
+      try await failure { await expectTimeline(of: IgnoresCancellation(), "--1!---") }.contains(
+        """
+        at 3 s expected the cancellation, but got the cancellation, after which it went on.
+          expected  --1! ---
+          actual    --1!…1-1
+                       ^
+        """))
     #expect(
-      try await found { await expectTimeline(of: stream([(0, 1)], endsAt: nil), "1|") }
-        .first?.contains("at 1 s expected the end, but got nothing") == true)
+      try await failure { await expectTimeline(of: stream([(0, 1)], endsAt: nil), "1|") }
+        .contains("at 1 s expected the end, but got nothing"))
+    #expect(
+      try await failure { await expectTimeline(of: stream([(0, 1)], endsAt: 2), "1---") }
+        .contains("at 2 s expected nothing, but got the end"))
   }
 
   @Test(.virtualTime) func afterAnInvalidArgumentNothingIsRead() async throws {
     let time = try #require(VirtualTime.current)
     let failures = try await failures {
-      await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1-((")
-      await expectTimeline(of: stream([(0, 1)], endsAt: 1), "ax", values: ["a": 1])
-      await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1|", every: .zero)
-      await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1|", every: .seconds(-1))
+      await expectTimeline(of: Unread(), "1-((")
+      await expectTimeline(of: Unread(), "ax", values: ["a": 1])
+      await expectTimeline(of: Unread(), "1|", every: .zero)
+      await expectTimeline(of: Unread(), "1|", every: .seconds(-1))
     }
     #expect(
       failures.map(\.text) == [
@@ -195,13 +215,11 @@ import Testing
     let time = try #require(VirtualTime.current)
     let late = TestClock(now: .init(offset: .seconds(Int64.max)))
     let step = Duration.seconds(Int64.max)
-    let texts = try await found {
-      await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1------------------|", every: step)
-      await expectTimeline(
-        of: stream([(0, 1)], endsAt: 1), "1-----------------|", every: step, on: late)
-      await expectTimeline(
-        of: stream([(0, 1)], endsAt: 1), "1------------------!", every: step)
-    }
+    let texts = try await failures {
+      await expectTimeline(of: Unread(), "1------------------|", every: step)
+      await expectTimeline(of: Unread(), "1-----------------|", every: step, on: late)
+      await expectTimeline(of: Unread(), "1------------------!", every: step)
+    }.map(\.text)
     func text(_ steps: Int, _ start: String) -> String {
       """
       expectTimeline(of:_:every:) expects a diagram within the clock's range of time, but got \(steps) steps \
@@ -215,27 +233,25 @@ import Testing
 
   @Test func aCallWithoutAClockFails() async throws {
     #expect(
-      try await found { await expectTimeline(of: stream([(0, 1)], endsAt: 1), "1|") } == [
-        """
+      try await failure { await expectTimeline(of: Unread(), "1|") } == """
         expectTimeline(of:_:every:) expects to be called in a scope of virtual time, or to be given a \
         clock.
         Write @Test(.virtualTime), run the test in withVirtualTime { … }, or write \
         `expectTimeline(of:_:every:on: clock)`.
-        """
-      ])
+        """)
   }
 
   @Test(.virtualTime) func aCancelledCallFails() async throws {
-    let texts = try await found {
+    let text = try await failure {
       let task = Task {
         await expectTimeline(of: stream([(0, 1)], endsAt: nil), "1---------")
       }
       try await Task.sleep(for: .seconds(3))
       task.cancel()
-      #expect(await task.value == false)
+      return await task.value
     }
     #expect(
-      texts.first?.hasPrefix(
-        "expectTimeline(of:_:every:) was cancelled, and what comes later is not known.") == true)
+      text.hasPrefix(
+        "expectTimeline(of:_:every:) was cancelled, and what comes later is not known."))
   }
 }
