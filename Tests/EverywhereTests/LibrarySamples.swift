@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import XCTest
 
 #if canImport(FoundationNetworking)
@@ -99,11 +100,16 @@ final class EverywhereXCTHookSamples: TimedSamples, @unchecked Sendable {
   nonisolated(unsafe) private static let hook = dlsym(
     dlopen(nil, RTLD_NOW), "swift_task_enqueueGlobal_hook")?
     .assumingMemoryBound(to: Hook?.self)
+  private static let calls = Atomic(0)
 
   override func invokeTest() {
     guard runsSamples else { return super.invokeTest() }
     let outer = Self.hook?.pointee
-    Self.hook?.pointee = { job, _ in MainActor.shared.enqueue(job) }
+    Self.hook?.pointee = { job, _ in
+      EverywhereXCTHookSamples.calls.add(1, ordering: .relaxed)
+      MainActor.shared.enqueue(job)
+    }
+    Self.calls.store(0, ordering: .relaxed)
     super.invokeTest()
     Self.hook?.pointee = outer
   }
@@ -119,6 +125,7 @@ final class EverywhereXCTHookSamples: TimedSamples, @unchecked Sendable {
       return await group.reduce(into: []) { $0.append($1) }
     }
     XCTAssertEqual(numbers, Array(0..<20))
+    XCTAssertGreaterThanOrEqual(Self.calls.load(ordering: .relaxed), 20)
     try await Task.sleep(for: .milliseconds(300))
     check(3)
   }
@@ -130,6 +137,7 @@ final class EverywhereXCTHookSamples: TimedSamples, @unchecked Sendable {
       done.fulfill()
     }
     wait(for: [done], timeout: 2)
+    XCTAssertGreaterThanOrEqual(Self.calls.load(ordering: .relaxed), 1)
     check(3)
   }
 

@@ -208,7 +208,8 @@ final class EverywhereXCTMixedSamples: TimedSamples, @unchecked Sendable {
     let pipe = popen("sleep 0.3; echo done", "r")!
     var line = [CChar](repeating: 0, count: 16)
     fgets(&line, 16, pipe)
-    pclose(pipe)
+    XCTAssertEqual(line.prefix(5), "done\n".utf8.map { CChar($0) }[...])
+    XCTAssertEqual(pclose(pipe), 0)
     XCTAssertFalse(flag.isSet)
     other.cancel()
   }

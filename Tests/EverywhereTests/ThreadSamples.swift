@@ -161,6 +161,7 @@ final class EverywhereXCTThreadSamples: TimedSamples, @unchecked Sendable {
     await fulfillment(of: [done], timeout: 5)
     check(2)
     _ = await other
+    check(9)
     never.signal()
   }
 
@@ -182,11 +183,12 @@ final class EverywhereXCTThreadSamples: TimedSamples, @unchecked Sendable {
     let done = expectation(description: "a task of the thread")
     Thread.detachNewThread {
       Task {
-        try await Task.sleep(for: .milliseconds(20))
+        try await Task.sleep(for: .milliseconds(200))
         done.fulfill()
       }
     }
     wait(for: [done], timeout: 5)
+    check(2)
   }
 }
 

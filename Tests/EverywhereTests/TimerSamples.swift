@@ -231,7 +231,7 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     XCTAssertTrue(log.isEmpty)
   }
 
-  /// A repeating timer that the test does not stop does not outlive the test.
+  /// A repeating timer that the test does not stop does not keep the test from ending.
   func testATimerIsLeftBehind() {
     _ = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: true) { [log] _ in log.add() }
     RunLoop.current.run(until: Date() + 0.5)
