@@ -145,14 +145,21 @@ import Testing
     let none = try await merge([])
     #expect(none.exitCode == 64)
     #expect(none.standardError.contains("merge needs a folder"))
-    #expect(try await merge(["--help"]).exitCode == 0)
-    #expect(try await merge(["--ouput", "x"]).exitCode == 64)
+    let help = try await merge(["--help"])
+    #expect(help.exitCode == 0)
+    #expect(help.standardOutput.hasPrefix("usage: clocks-everywhere merge [--output FILE] FOLDER"))
+    let unknown = try await merge(["--ouput", "x"])
+    #expect(unknown.exitCode == 64)
+    #expect(unknown.standardError.contains("--ouput is not an option of merge\n"))
     try await withTemporaryPath { folder in
-      #expect(try await merge([folder]).exitCode == 66)
+      let missing = try await merge([folder])
+      #expect(missing.exitCode == 66)
+      #expect(missing.standardError == "clocks-everywhere: \(folder) is not a folder.\n")
       let right = report("T/a()", 1, of: 1, orders: [], classes: [])
       for (wrong, reason) in [
-        ("", "no complete line"), ("{", "no complete line"), (right + "{\n", ""),
-        ("{\"version\":3}\n", "version 3, and this command reads version 2"),
+        ("", "it has no complete line"), ("{", "it has no complete line"),
+        (right + "{\n", "The given data was not valid JSON."),
+        ("{\"version\":3}\n", "its format has version 3, and this command reads version 2"),
         (report("T/a()", 0, of: 0, orders: [], classes: []), "it is damaged"),
         (report("T/a()", 1, of: .max, orders: [], classes: []), "it is damaged"),
         (report("T/a()", 1, of: 1, orders: [], classes: [], new: .max), "it is damaged"),
@@ -160,9 +167,14 @@ import Testing
         try write([wrong], to: folder)
         let child = try await merge([folder])
         #expect(child.exitCode == 66)
-        #expect(child.standardError.contains("is not a report of a search"))
-        #expect(reason.isEmpty || child.standardError.contains(reason), "\(child.standardError)")
-        #expect(child.standardError.contains("there is no report in "))
+        let lines = child.standardError.split(separator: "\n")
+        try #require(lines.count == 2, "\(child.standardError)")
+        #expect(
+          lines[0].hasPrefix(
+            "clocks-everywhere: \(folder)/shard-0/a.jsonl is not a report of a search: "))
+        #expect(lines[0].contains(reason), "\(child.standardError)")
+        #expect(lines[1].hasPrefix("clocks-everywhere: there is no report in \(folder). "))
+        #expect(child.standardOutput.isEmpty)
       }
     }
   }
