@@ -10,8 +10,8 @@ struct MergeCommand {
 
       --output FILE   write the page to a file, not to standard output
 
-    Exits with 1 if a test has failed, or if the report of a shard is missing or cut off, and with
-    66 if there is no report or a FOLDER is missing.
+    Exits with 1 if a test has failed, or if the report of a shard is missing, cut off or
+    damaged, and with 66 if there is no report or a FOLDER is missing.
     """
 
   var output: String?
@@ -40,6 +40,7 @@ struct MergeCommand {
   /// Returns the exit code.
   func run() throws -> Int32 {
     var merged = MergedSearches()
+    var isAnyDamaged = false
     for folder in folders {
       var isFolder: ObjCBool = false
       guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder),
@@ -55,6 +56,7 @@ struct MergeCommand {
           try merged.add(Data(contentsOf: URL(fileURLWithPath: path)))
         } catch {
           EverywhereCommand.fail("\(path) is not a report of a search: \(error)")
+          isAnyDamaged = true
         }
       }
     }
@@ -71,6 +73,6 @@ struct MergeCommand {
     } else {
       print(merged.page, terminator: "")
     }
-    return merged.isGreen ? 0 : 1
+    return merged.isGreen && !isAnyDamaged ? 0 : 1
   }
 }

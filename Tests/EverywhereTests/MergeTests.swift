@@ -141,6 +141,18 @@ import Testing
     }
   }
 
+  /// The other report is on the page.
+  @Test func aDamagedReportBesideACompleteOneIsAFailure() async throws {
+    try await withTemporaryPath { folder in
+      let right = report("T/a()", 1, of: 1, orders: [1], classes: [1])
+      try write([right, "{"], to: folder)
+      let child = try await merge([folder])
+      #expect(child.exitCode == 1, "\(child.standardError)")
+      #expect(child.standardError.contains("shard-1/a.jsonl is not a report of a search"))
+      #expect(child.standardOutput.contains("| `T/a()` | 1 of 1 |"), "\(child.standardOutput)")
+    }
+  }
+
   @Test func wrongArgumentsHaveAnErrorText() async throws {
     let none = try await merge([])
     #expect(none.exitCode == 64)
