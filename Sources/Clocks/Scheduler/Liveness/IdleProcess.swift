@@ -48,9 +48,15 @@ enum IdleProcess {
   /// How often the threads that belong to no test had run, and since when this number is unchanged.
   nonisolated(unsafe) private static var outside: (turns: UInt64, since: ServedTime)?
 
-  /// How many more looks follow after the short interval although a thread could continue. After a step of time, most
+  /// How many more looks follow soon although a thread could continue, or no test is held. After a step of time, most
   /// threads run only for a moment.
   nonisolated(unsafe) private static var quickLooks = 0
+
+  private static func nextInterval(otherwise interval: Duration) -> Duration {
+    guard quickLooks > 0 else { return interval }
+    quickLooks -= 1
+    return quickLooks > 15 ? intervals.shortest : intervals.short
+  }
 
   /// Whether the threads that belong to no test may still wait for an event that comes soon. The limit is a guess.
   private static func mayOutsideAct(_ turns: OutsideWork.Turns) -> Bool {
@@ -86,7 +92,7 @@ enum IdleProcess {
     let progress = held.map { $0.changeWithoutThread { $0.progress } }
     guard !held.isEmpty else {
       last = nil
-      return intervals.long
+      return nextInterval(otherwise: intervals.long)
     }
     var isIdle = false
     // A look takes some time, and other threads may run meanwhile. Two equal looks show that none has.
@@ -95,11 +101,7 @@ enum IdleProcess {
       isIdle = look.isSame(as: last)
       last = look
     }
-    guard let turns = last?.turns else {
-      guard quickLooks > 0 else { return intervals.medium }
-      quickLooks -= 1
-      return quickLooks > 15 ? intervals.shortest : intervals.short
-    }
+    guard let turns = last?.turns else { return nextInterval(otherwise: intervals.medium) }
     guard isIdle else { return intervals.short }
     guard !mayOutsideAct(turns) else { return intervals.medium }
     var hasMoved = false
