@@ -388,7 +388,7 @@ guarantee(
 guarantee(
     "Shared timers fire in the order of their deadlines, never early, and not when removed",
     "SharedTimers|TimerHeap",
-    ("TimerHeap.store", "entries[(index - 1) / 4].latest > entry.latest", "true"),
+    ("TimerHeap.push", "if entries[parent].latest <= entry.latest { break }", "break"),
     ("SharedTimers.add", "deadline + slack < state.latest ?", "state.latest == .max ?"),
     ("SharedTimers.end", "max(now(), sleep.deadline)", "now()"),
     ("SharedTimers.end", "guard state.lastNumber == sleep.number else { return ([], nil) }", ""),

@@ -41,7 +41,7 @@ final class SharedTimers: @unchecked Sendable {
 
     /// Returns a new sleep until the first deadline, if there is one.
     mutating func nextSleep() -> Sleep? {
-      guard let (deadline, slack) = heap.first else {
+      guard let (deadline, slack) = heap.first() else {
         latest = .max
         return nil
       }
@@ -88,7 +88,7 @@ final class SharedTimers: @unchecked Sendable {
     return ticket
   }
 
-  /// Removes a deadline, unless it has passed. O(log n); O(1) if it is the latest.
+  /// Removes a deadline, unless it has passed. O(1) amortized.
   func remove(_ ticket: TimerHeap.Ticket) {
     let alarm = state.withLock { $0.heap.remove(ticket) }
     // The alarm is released without the lock, because this may be the last reference to it.

@@ -6,7 +6,9 @@ protocol Alarm: AnyObject, Sendable {
 
 /// A heap of deadlines with their alarms. The heap's owner guards it by a lock.
 ///
-/// A deadline takes 16 bytes in `entries` and 32 in `places`.
+/// Removing a deadline releases its alarm immediately. Its entry in the heap is dead from then on.
+/// A dead entry is freed when it comes to the top, or when more than half of all entries are dead.
+/// So removal is amortized O(1). A deadline takes 16 bytes in `entries` and 32 in `places`.
 struct TimerHeap {
   /// Identifies a deadline: its index in `places`, and a number that is never used again.
   struct Ticket: Sendable, Equatable {
@@ -22,13 +24,11 @@ struct TimerHeap {
 
   private struct Place {
     /// The number of the deadline that uses this place, or that used it last.
-    let number: UInt64
+    var number: UInt64 = 0
     /// How much earlier than the latest instant the alarm may ring.
-    let slack: Int64
+    var slack: Int64 = 0
     /// `nil` if the deadline was removed.
     var alarm: (any Alarm)?
-    /// Where the deadline's entry is.
-    var index = 0
   }
 
   /// A heap in which each entry has up to four children, whose latest instants are not earlier than its own.
@@ -36,37 +36,54 @@ struct TimerHeap {
   private var places: [Place] = []
   /// The places to which no entry points.
   private var free: [UInt32] = []
+  /// The number of entries whose deadline was removed, so that their place has no alarm.
+  private var dead = 0
   private var lastNumber: UInt64 = 0
 
-  var count: Int { entries.count }
+  /// The number of deadlines that have not been removed.
+  var count: Int { entries.count - dead }
 
-  /// The deadline whose latest instant comes first.
-  var first: (deadline: Int64, slack: Int64)? {
-    entries.first.map { top in
-      let slack = places[Int(top.place)].slack
-      return (top.latest - slack, slack)
-    }
-  }
+  /// The number of entries, dead ones included.
+  var size: Int { entries.count }
 
   /// Adds a deadline. O(log n); O(1) if it is the latest.
   mutating func add(_ deadline: Int64, slack: Int64, _ alarm: any Alarm) -> Ticket {
     lastNumber += 1
     let new = Place(number: lastNumber, slack: slack, alarm: alarm)
-    let place = free.popLast() ?? UInt32(places.count)
-    if place < places.count { places[Int(place)] = new } else { places.append(new) }
-    let entry = Entry(latest: deadline + slack, place: place)
-    entries.append(entry)
-    store(entry, atOrAbove: entries.count - 1)
+    let place: UInt32
+    if let last = free.popLast() {
+      place = last
+      places[Int(place)] = new
+    } else {
+      place = UInt32(places.count)
+      places.append(new)
+    }
+    push(Entry(latest: deadline + slack, place: place))
     return Ticket(place: place, number: lastNumber)
   }
 
-  /// Removes a deadline. Returns its alarm, or `nil` if it was removed already. O(log n); O(1) if it is the latest.
+  /// Removes a deadline. Returns its alarm, or `nil` if it was removed already. O(1) amortized.
   mutating func remove(_ ticket: Ticket) -> (any Alarm)? {
-    let place = Int(ticket.place)
-    guard place < places.count, places[place].number == ticket.number,
-      places[place].alarm != nil
+    let index = Int(ticket.place)
+    guard index < places.count, places[index].number == ticket.number,
+      let alarm = places[index].alarm
     else { return nil }
-    return remove(at: places[place].index)
+    places[index].alarm = nil
+    dead += 1
+    if dead > 64, dead > entries.count / 2 { compact() }
+    return alarm
+  }
+
+  /// Returns the deadline whose latest instant comes first. O(1), and O(log n) for each dead entry.
+  mutating func first() -> (deadline: Int64, slack: Int64)? {
+    while let top = entries.first {
+      let place = places[Int(top.place)]
+      if place.alarm != nil { return (top.latest - place.slack, place.slack) }
+      pop()
+      dead -= 1
+      leave(top.place)
+    }
+    return nil
   }
 
   /// Removes the deadlines that have passed, in the order of their latest instants. O(log n) for
@@ -76,51 +93,87 @@ struct TimerHeap {
   /// instants have passed.
   mutating func takePassed(at now: Int64) -> [any Alarm] {
     var passed: [any Alarm] = []
-    while let first, first.deadline <= now { passed.append(remove(at: 0)!) }
+    while let (deadline, _) = first(), deadline <= now {
+      let place = pop().place
+      if let alarm = places[Int(place)].alarm { passed.append(alarm) }
+      leave(place)
+    }
     return passed
   }
 
-  private mutating func remove(at index: Int) -> (any Alarm)? {
-    let place = entries[index].place
-    let last = entries.removeLast()
-    if index < entries.count {
-      store(last, atOrAbove: index)
-      store(entries[index], atOrBelow: index)
-    }
+  // MARK: - Places
+
+  private mutating func leave(_ place: UInt32) {
+    places[Int(place)].alarm = nil
     free.append(place)
-    defer {
-      // Frees the memory of a large heap that has become empty.
-      if entries.isEmpty, places.count > 1024 { (entries, places, free) = ([], [], []) }
+    if entries.isEmpty { releaseMemory() }
+  }
+
+  /// Drops the dead entries. O(n).
+  private mutating func compact() {
+    var live: [Entry] = []
+    live.reserveCapacity(entries.count - dead)
+    for entry in entries {
+      if places[Int(entry.place)].alarm == nil {
+        free.append(entry.place)
+      } else {
+        live.append(entry)
+      }
     }
-    return places[Int(place)].alarm.take()
+    entries = live
+    dead = 0
+    // Restores the order of the heap, from the last entry that has children upwards.
+    if live.count > 1 {
+      for index in stride(from: (live.count - 2) / 4, through: 0, by: -1) {
+        sink(entries[index], from: index)
+      }
+    }
+    if live.isEmpty { releaseMemory() }
+  }
+
+  /// Frees the memory of a large heap that has become empty.
+  private mutating func releaseMemory() {
+    if places.count <= 1024 { return }
+    (entries, places, free) = ([], [], [])
   }
 
   // MARK: - Order
 
-  private mutating func store(_ entry: Entry, at index: Int) {
+  private mutating func push(_ entry: Entry) {
+    var index = entries.count
+    entries.append(entry)
+    while index > 0 {
+      let parent = (index - 1) / 4
+      if entries[parent].latest <= entry.latest { break }
+      entries[index] = entries[parent]
+      index = parent
+    }
     entries[index] = entry
-    places[Int(entry.place)].index = index
   }
 
-  /// Stores an entry at an index, or above it in the heap if the order requires that.
-  private mutating func store(_ entry: Entry, atOrAbove index: Int) {
-    var index = index
-    while index > 0, entries[(index - 1) / 4].latest > entry.latest {
-      store(entries[(index - 1) / 4], at: index)
-      index = (index - 1) / 4
-    }
-    store(entry, at: index)
+  @discardableResult
+  private mutating func pop() -> Entry {
+    let top = entries[0]
+    let last = entries.removeLast()
+    if !entries.isEmpty { sink(last, from: 0) }
+    return top
   }
 
-  /// Stores an entry at an index, or below it in the heap if the order requires that.
-  private mutating func store(_ entry: Entry, atOrBelow index: Int) {
-    var index = index
-    while let child = (min(index * 4 + 1, entries.count)..<entries.count).prefix(4)
-      .min(by: { entries[$0].latest < entries[$1].latest }), entries[child].latest < entry.latest
-    {
-      store(entries[child], at: index)
-      index = child
+  /// Stores an entry at the index `start`, or below it in the heap if the order requires that.
+  private mutating func sink(_ entry: Entry, from start: Int) {
+    var index = start
+    while true {
+      let child = index * 4 + 1
+      if child >= entries.count { break }
+      var earliest = child
+      for other in child..<min(child + 4, entries.count)
+      where entries[other].latest < entries[earliest].latest {
+        earliest = other
+      }
+      if entries[earliest].latest >= entry.latest { break }
+      entries[index] = entries[earliest]
+      index = earliest
     }
-    store(entry, at: index)
+    entries[index] = entry
   }
 }
