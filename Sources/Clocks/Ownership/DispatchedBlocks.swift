@@ -28,6 +28,8 @@ struct DispatchedBlocks {
     let queue: BlockQueue
     let isMain: Bool
     @exclusivity(unchecked) var stops = Stops()
+    /// All blocks on the queue, also abandoned ones.
+    @exclusivity(unchecked) var all = 0
     /// The blocks that have begun, also abandoned ones; and the barriers among them.
     @exclusivity(unchecked) var begun = 0
     @exclusivity(unchecked) var begunBarriers = 0
@@ -47,12 +49,12 @@ struct DispatchedBlocks {
 
     /// Whether the test has nothing on the queue, so that this need not be kept.
     var isUnused: Bool {
-      begun == 0 && waiting == 0 && waitingBarriers.isEmpty && stops.all == 0 && stops.barriers == 0
-        && stops.syncs == 0
+      all == 0 && stops.all == 0 && stops.barriers == 0 && stops.syncs == 0
     }
 
     /// Counts a block in its present state (`change` is 1), or no longer (-1).
     func add(_ number: UInt64, _ block: Block, _ change: Int) {
+      all += change
       if block.thread != nil {
         begun += change
         if block.isBarrier { begunBarriers += change }
@@ -247,8 +249,13 @@ struct DispatchedBlocks {
       let own = blocks.filter { $0.value.queue === queue }
       let barriers = own.filter { $0.value.isBarrier && $0.value.thread == nil }.keys.sorted()
       precondition(barriers == queue.waitingBarriers, "\(barriers) are the waiting barriers")
-      let begun = own.values.count { $0.thread != nil }
-      precondition(begun == queue.begun, "\(begun) blocks have begun")
+      let begun = own.values.filter { $0.thread != nil }
+      let counts = [
+        own.count, begun.count, begun.count { $0.isBarrier }, begun.count { !$0.isAbandoned },
+        own.values.count { $0.thread == nil && !$0.isAbandoned },
+      ]
+      let stored = [queue.all, queue.begun, queue.begunBarriers, queue.running, queue.waiting]
+      precondition(counts == stored, "the counts are \(stored), and should be \(counts)")
     }
     precondition(
       blocks.values.allSatisfy { queues[$0.queue.queue] === $0.queue }, "a queue was removed")

@@ -122,7 +122,10 @@ struct Idleness: ~Copyable {
   }
 
   mutating func dispatchedBlockEnds(_ number: UInt64) {
-    if dispatchedBlocks.end(number) { isMainTaken = false }
+    if dispatchedBlocks.end(number) {
+      isMainTaken =
+        abandonedOnMain != nil || isExternalJobAbandonedOnMain || dispatchedBlocks.isMainAbandoned
+    }
     changeMainQueueOrder { $0.blockEnds(number) }
   }
 

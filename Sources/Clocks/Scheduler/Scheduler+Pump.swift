@@ -165,7 +165,7 @@ extension Scheduler {
         taskMayRunExternally(task.job)
       }
     }
-    if context.pointee.isAwaited { context.pointee.resumeWaiter() }
+    if context.pointee.isAwaited { ThreadContext.resumeWaiter(of: context) }
     guard context.pointee.ownersAwaitingEnd.count > 0 else { return ended }
     ExternalTaskRegistry.look()
     context.pointee.waits?.jobEnds()

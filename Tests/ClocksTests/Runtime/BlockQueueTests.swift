@@ -135,6 +135,22 @@
       }
     }
 
+    /// Queues without blocks are forgotten, but not the queue of an abandoned block.
+    @Test func anAbandonedBlockKeepsItsQueue() {
+      var blocks = DispatchedBlocks()
+      let block = blocks.begin(on: BlockQueue(label: "first", address: 1))
+      #expect(blocks.abandon() == ["first"])
+      for address: UInt in 2...100 {
+        blocks.end(blocks.begin(on: BlockQueue(label: "other", address: address)))
+        blocks.checkInvariants()
+      }
+      blocks.run(block, on: 1)
+      #expect(blocks.count == 1 && blocks.abandon() == ["first"] && blocks.count == 0)
+      blocks.end(block)
+      blocks.checkInvariants()
+      #expect(blocks.count == 0)
+    }
+
     @Test func anAbandonedBlockCountsWhenItBegins() {
       withQueue { queue in
         var blocks = DispatchedBlocks()

@@ -267,7 +267,7 @@ enum ProcessMemory {
     // Reads eight bytes at a time, because a text may end shortly before memory that is not mapped.
     var bytes: [UInt8] = []
     var next = address
-    while bytes.count < 4096, !bytes.contains(0) {
+    while bytes.count < 4096, !bytes.suffix(8).contains(0) {
       var eight = [UInt8](repeating: 0, count: Int(8 - next % 8))
       guard eight.withUnsafeMutableBytes({ read(next, into: $0) }) else { return nil }
       next += UInt(eight.count)

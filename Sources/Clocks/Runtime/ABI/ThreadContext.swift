@@ -180,11 +180,12 @@ extension ThreadContext {
     (context.pointee.isAwaited, context.pointee.waiter) = (true, continuation)
   }
 
+  /// - Parameter context: That of the current thread. It changes while the waiter is resumed.
   @inline(never)
-  mutating func resumeWaiter() {
-    isAwaited = false
-    let continuation = waiter.take()
-    Self.keepingNextJob { continuation?.resume() }
+  static func resumeWaiter(of context: UnsafeMutablePointer<ThreadContext>) {
+    context.pointee.isAwaited = false
+    let continuation = context.pointee.waiter.take()
+    keepingNextJob { continuation?.resume() }
   }
 
   mutating func takeKept() -> ReadyJob? {

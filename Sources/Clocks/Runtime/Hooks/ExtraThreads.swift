@@ -57,7 +57,7 @@ enum ExtraThreads {
       let count = lock.withLock {
         most += change
         // Without work that waits, the new threads would have nothing to do.
-        guard waiting > 0, threads < most else { return 0 }
+        guard waiting > idle, threads < most else { return 0 }
         let count = max(0, min(change, most - threads))
         threads += count
         return count
@@ -147,7 +147,7 @@ enum ExtraThreads {
       guard continues else { return nil }
       while !isReady.wait(seconds: 5) {
         let ends = lock.withLock {
-          // Thread B may have submitted work for this thread meanwhile, and signals it soon.
+          // Thread A, this one, has not been signalled. Thread B has submitted work since, and signals it soon.
           guard waiting == 0 else { return false }
           idle -= 1
           threads -= 1

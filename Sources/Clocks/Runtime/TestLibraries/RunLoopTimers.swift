@@ -111,12 +111,21 @@ import Synchronization
     /// Requires the lock.
     private static func knownFirings(of owner: any PausableOwner) -> Firings {
       let known = firings[ObjectIdentifier(owner)]
-      return known.flatMap { $0.owner === owner ? $0 : nil } ?? Firings(owner: owner)
+      return known.flatMap { $0.owner === owner ? $0 : nil } ?? Firings()
     }
 
     /// Forgets an owner, and the owners that are freed: a timer may be due after its test.
     static func testIsOver(of owner: TaskOwner) {
-      lock.withLock { firings = firings.filter { $1.owner != nil && $1.owner !== owner } }
+      // The other owners are released without the lock, because this may free them.
+      var others: [TaskOwner] = []
+      lock.withLock {
+        firings = firings.filter { _, known in
+          guard let other = known.owner else { return false }
+          others.append(other)
+          return other !== owner
+        }
+      }
+      withExtendedLifetime(others) {}
     }
 
     private typealias Set =
@@ -240,6 +249,8 @@ import Synchronization
     static func noteDue(_ timer: CInt, of owner: any PausableOwner, isOverdue: Bool) {
       lock.withLock {
         var known = knownFirings(of: owner)
+        // A weak reference makes reference counting slower, so only an owner with a timer has one.
+        known.owner = owner
         known.count += 1
         known.last = timer
         if isOverdue { known.isOverdue = true }
