@@ -45,7 +45,8 @@ import Testing
     other.cancel()
   }
 
-  @Test(.virtualTime, arguments: kinds.indices.dropLast())
+  /// A source for user data keeps its data until it is registered, and a timer fires without that.
+  @Test(.virtualTime, arguments: kinds.indices.dropLast(2))
   func aSourceIsRegisteredBeforeASleepEnds(_ kind: Int) async throws {
     let late = LateQueue()
     let source = Self.kinds[kind](late.queue)
@@ -53,6 +54,17 @@ import Testing
     source.resume()
     try await Task.sleep(for: .seconds(1))
     #expect(late.hasBegun.value == 1)
+    source.cancel()
+  }
+
+  @Test(.virtualTime) func dataIsHandledBeforeASleepEnds() async throws {
+    let late = LateQueue()
+    let (source, sum) = (DispatchSource.makeUserDataAddSource(queue: late.queue), Tally())
+    source.setEventHandler { sum.add() }
+    source.resume()
+    source.add(data: 1)
+    try await Task.sleep(for: .seconds(1))
+    #expect(late.hasBegun.value == 1 && sum.value == 1)
     source.cancel()
   }
 
