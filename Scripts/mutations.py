@@ -460,7 +460,7 @@ guarantee(
     "EverywhereSampleTests|JobPauseTests|ThreadWaitsTests|BlockQueueTests|IdleProcessTests",
     ("ThreadWaits.becomeParallel", "block = owner.workBegan(on: .parallelJob)", "block = 0"),
     ("LimitedWait.wait", "guard owner.enqueue(callback, after: delay)", "guard owner.enqueue(callback, after: delay * 2)"),
-    ("DispatchedBlocks.firstThatMayBegin", "queue.queue.isConcurrent && !block.isBarrier", "false"),
+    ("DispatchedBlocks.firstThatMayBegin", "queue.identity.isConcurrent && !block.isBarrier", "false"),
     ("IsolatedDeinits.deinitOnExecutor", "!TaskOwnership.shared.isEmpty, let owner", "false, let owner"),
     ("SchedulerState.awaitsThreadOfDispatch", "saturatingSum(since.inFullSeconds, .seconds(1))", "saturatingSum(since, .seconds(1))"),
     ("IsolatedDeinits.deinitOnExecutor", "!isDefaultActor(object, executor),", ""),

@@ -25,7 +25,7 @@ struct DispatchedBlocks {
 
   /// A queue, and counts of its blocks: a test may have thousands.
   private final class Queue {
-    let queue: BlockQueue
+    let identity: BlockQueue
     let isMain: Bool
     @exclusivity(unchecked) var stops = Stops()
     /// All blocks on the queue, also abandoned ones.
@@ -43,7 +43,7 @@ struct DispatchedBlocks {
     @exclusivity(unchecked) var count = 0
 
     init(_ queue: BlockQueue) {
-      self.queue = queue
+      identity = queue
       isMain = queue.isMain
     }
 
@@ -187,10 +187,10 @@ struct DispatchedBlocks {
   var firstThatMayBegin: UInt64? {
     blocks.lazy.filter { number, block in
       let queue = block.queue
-      guard block.thread == nil, !block.isAbandoned, !queue.isMain, queue.queue != .thread,
+      guard block.thread == nil, !block.isAbandoned, !queue.isMain, queue.identity != .thread,
         !queue.isStopped(number), queue.stops.syncs == 0
       else { return false }
-      return queue.queue.isConcurrent && !block.isBarrier
+      return queue.identity.isConcurrent && !block.isBarrier
         ? queue.begunBarriers == 0 && !queue.isBehindBarrier(number) : queue.begun == 0
     }.map(\.key).min()
   }
@@ -198,7 +198,7 @@ struct DispatchedBlocks {
   /// The queues of all blocks, also of abandoned ones, in the order of the blocks; and the marks of blocks that have
   /// begun. O(n log n) with n blocks.
   var all: [(queue: BlockQueue, mark: UInt?)] {
-    blocks.sorted { $0.key < $1.key }.map { ($1.queue.queue, $1.thread == nil ? nil : $1.mark) }
+    blocks.sorted { $0.key < $1.key }.map { ($1.queue.identity, $1.thread == nil ? nil : $1.mark) }
   }
 
   private var awaited: some Collection<Block> { blocks.values.lazy.filter { !$0.isAbandoned } }
@@ -228,7 +228,7 @@ struct DispatchedBlocks {
   /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.
   mutating func abandon() -> [String] {
     let labels = blocks.filter { !$0.value.isAbandoned }.sorted { $0.key < $1.key }
-      .map(\.value.queue.queue.label)
+      .map(\.value.queue.identity.label)
     for number in blocks.keys { blocks[number]?.isAbandoned = true }
     for queue in queues.values {
       (queue.running, queue.waiting) = (0, 0)
@@ -258,7 +258,7 @@ struct DispatchedBlocks {
       precondition(counts == stored, "the counts are \(stored), and should be \(counts)")
     }
     precondition(
-      blocks.values.allSatisfy { queues[$0.queue.queue] === $0.queue }, "a queue was removed")
+      blocks.values.allSatisfy { queues[$0.queue.identity] === $0.queue }, "a queue was removed")
   }
 }
 

@@ -73,9 +73,9 @@ final class RunEnd: @unchecked Sendable {
       return self.continuation.take()
     }
     guard let continuation else { return }
-    // In a search within an explored test, each suspension of the caller is a step. Whether the caller suspends again, for
-    // the end of the task, must not depend on which thread is faster. So the caller continues when the task is over. If the
-    // body is isolated to an actor, its last job may be one of the actor, and the caller continues immediately.
+    // In a search within an explored test, each suspension of the caller is a step. The caller suspends again if the
+    // task is not over when it continues, and that must not depend on which thread is faster. So the caller continues
+    // when the task is over. But if an actor runs the end of the body, the caller continues immediately.
     if isAbandoned { continuation.resume() } else { ThreadContext.resumeAfterJob(continuation) }
   }
 

@@ -171,8 +171,9 @@ extension ThreadContext {
       isCounted: TaskOwnership.shared.unownedJobWillRun())
   }
 
-  /// Resumes a task that waits for the end of the current one, whose last job this is: after the job, if the thread of a
-  /// pump runs it.
+  /// Resumes a task that waits for the end of the current task. Called in the current task's last job.
+  ///
+  /// If a pump runs the job, the waiting task is resumed after it. Otherwise it is resumed immediately.
   static func resumeAfterJob(_ continuation: UnsafeContinuation<Void, Never>) {
     guard let context = current, context.pointee.isOfPump, context.pointee.isInJob,
       context.pointee.taskID != 0, context.pointee.taskID == UnownedTask.currentID
@@ -180,7 +181,9 @@ extension ThreadContext {
     (context.pointee.isAwaited, context.pointee.waiter) = (true, continuation)
   }
 
-  /// - Parameter context: That of the current thread. It changes while the waiter is resumed.
+  /// Resumes the task that waits for the job that has just ended.
+  ///
+  /// - Parameter context: That of the current thread. It changes while the task is resumed.
   @inline(never)
   static func resumeWaiter(of context: UnsafeMutablePointer<ThreadContext>) {
     context.pointee.isAwaited = false

@@ -135,16 +135,12 @@ enum ExtraThreads {
 
     /// Returns the work that the current thread does next; `nil` if the thread ends.
     private static func next() -> Work? {
-      let continues = lock.withLock {
-        if threads > most {
-          threads -= 1
-        } else {
-          idle += 1
-          return true
-        }
-        return false
+      let isOneTooMany = lock.withLock {
+        let isOneTooMany = threads > most
+        if isOneTooMany { threads -= 1 } else { idle += 1 }
+        return isOneTooMany
       }
-      guard continues else { return nil }
+      if isOneTooMany { return nil }
       while !isReady.wait(seconds: 5) {
         let ends = lock.withLock {
           // Thread A, this one, has not been signalled. Thread B has submitted work since, and signals it soon.

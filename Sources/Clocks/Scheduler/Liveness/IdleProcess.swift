@@ -52,6 +52,7 @@ enum IdleProcess {
   /// threads run only for a moment.
   nonisolated(unsafe) private static var quickLooks = 0
 
+  /// Returns a short time after a step of time, and `interval` once `quickLooks` are used up.
   private static func nextInterval(otherwise interval: Duration) -> Duration {
     guard quickLooks > 0 else { return interval }
     quickLooks -= 1
