@@ -116,11 +116,16 @@ final class ChildProcesses {
 
   private func reap(_ ended: (Int, Int32) -> Void) {
     for (process, child) in running {
-      var status: CInt = 0
-      guard waitpid(process, &status, WNOHANG) == process else { continue }
-      running[process] = nil
+      // While the child is not reaped, its number, which is also its group's, belongs to no other process.
+      var info = siginfo_t()
+      guard waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0,
+        info.si_signo == SIGCHLD
+      else { continue }
       // The rest of the group: processes that the child has left behind.
       kill(-process, SIGKILL)
+      var status: CInt = 0
+      waitpid(process, &status, 0)
+      running[process] = nil
       let number = status & 0x7F
       ended(child.index, number == 0 ? (status >> 8) & 0xFF : 128 + number)
     }
