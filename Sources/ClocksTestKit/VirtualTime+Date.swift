@@ -23,16 +23,23 @@ extension VirtualTime {
   /// }
   /// ```
   ///
-  /// The property is exact to the microsecond, the precision of `Date`. In some scopes, `Date()` reads the
+  /// The property is exact to the microsecond, the precision of `Date`. A date that is out of range becomes the nearest
+  /// one. To set a date that is not a number is a failure of the test, and changes nothing. In some scopes, `Date()` reads the
   /// real date, and only this property reads the virtual date. These are scopes with `freezesDate: false`,
   /// and scopes where the runtime's clocks cannot read virtual time: see `withVirtualTime`. O(1).
   public var date: Date {
     get { Date(timeIntervalSince1970: sinceEpoch.seconds) }
     set {
       let microseconds = (newValue.timeIntervalSince1970 * 1_000_000).rounded()
-      // A date out of range becomes the nearest one, and not-a-number zero.
+      guard !microseconds.isNaN else {
+        return recordMisuse(
+          """
+          `date` was set to a date that is not a number. The date stays what it was. Look where the number of \
+          seconds comes from.
+          """)
+      }
       let nearest = Int64(exactly: microseconds) ?? (microseconds < 0 ? .min : .max)
-      sinceEpoch = .microseconds(microseconds.isNaN ? 0 : nearest)
+      sinceEpoch = .microseconds(nearest)
     }
   }
 }

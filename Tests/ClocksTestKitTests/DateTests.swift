@@ -37,16 +37,21 @@ import Testing
     #expect(try await sleep.value.offset == .seconds(1))
   }
 
-  @Test(.virtualTime) func aDateThatIsNotANumberDoesNotTrap() async throws {
+  @Test(.virtualTime) func aDateThatIsNotANumberIsAFailure() async throws {
     let time = try #require(VirtualTime.current)
     time.date = .distantPast
     #expect(Date() == .distantPast)
     time.date = .distantFuture
     #expect(Date() == .distantFuture)
-    time.date = Date(timeIntervalSince1970: .nan)
-    #expect(Date() == Date(timeIntervalSince1970: 0))
     time.date = Date(timeIntervalSince1970: .infinity)
     #expect(Date() > .distantFuture)
+    time.date = Date(timeIntervalSince1970: 0)
+    withKnownIssue {
+      time.date = Date(timeIntervalSince1970: .nan)
+    } matching: {
+      $0.comments.contains { $0.rawValue.contains("a date that is not a number") }
+    }
+    #expect(Date() == Date(timeIntervalSince1970: 0))
   }
 
   @Test(.virtualTime) func theDateAfterASleepForeverDoesNotTrap() async throws {

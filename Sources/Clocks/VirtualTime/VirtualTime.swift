@@ -79,6 +79,8 @@ public final class VirtualTime: Sendable {
     get { scheduler.date }
     set { scheduler.date = newValue }
   }
+
+  package func recordMisuse(_ message: String) { scheduler.report.record(message) }
 }
 
 extension VirtualTime {
