@@ -445,7 +445,7 @@ guarantee(
 guarantee(
     "Time stands still while a thread that the test has started or a block runs, and moves while it sleeps",
     "EverywhereSampleTests|ProgressTrackerTests",
-    ("DispatchedBlocks.countAgain", "} else if queue.stops.all > 0 {", "} else if false {"),
+    ("DispatchedBlocks.countAgain", "} else if queue.isStopped {", "} else if false {"),
     ("ThreadWaits.ofBlock", "(waits.block, waits.queue, waits.stop) = (number, queue, queue.stop(by: isBarrier))", "(waits.queue, waits.stop) = (queue, queue.stop(by: isBarrier))"),
 )
 guarantee(
@@ -460,7 +460,7 @@ guarantee(
     "EverywhereSampleTests|JobPauseTests|ThreadWaitsTests|BlockQueueTests|IdleProcessTests",
     ("ThreadWaits.becomeParallel", "block = owner.workBegan(on: .parallelJob)", "block = 0"),
     ("LimitedWait.wait", "guard owner.enqueue(callback, after: delay)", "guard owner.enqueue(callback, after: delay * 2)"),
-    ("DispatchedBlocks.firstThatMayBegin", "queue.identity.isConcurrent && !block.isBarrier", "false"),
+    ("DispatchedBlocks.firstThatMayBegin", "!taken.contains(ObjectIdentifier($0))", "true"),
     ("IsolatedDeinits.deinitOnExecutor", "!TaskOwnership.shared.isEmpty, let owner", "false, let owner"),
     ("SchedulerState.awaitsThreadOfDispatch", "saturatingSum(since.inFullSeconds, .seconds(1))", "saturatingSum(since, .seconds(1))"),
     ("IsolatedDeinits.deinitOnExecutor", "!isDefaultActor(object, executor),", ""),
@@ -483,7 +483,8 @@ guarantee(
     ("DispatchedBlock.run", "let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)", "let waits: ThreadWaits? = nil"),
     ("LimitedWait.wait", "observe? { limited.wakeUp() }", ""),
     ("OutsideWork.begins", "LimitedWait.outsideWorkBegins()", ""),
-    ("BlockQueue.init", "Self.classes.concurrent.contains(Self.classOfObject(queue))", "false"),
+    ("BlockQueue.init", "[Self.layout?.concurrent, Self.layout?.global].contains(ofQueue)", "false"),
+    ("BlockQueue.target", "canBeSuspended(target) || target == dispatch_get_main_queue() ? target : nil", "nil"),
     ("BlockQueue.init", "address: UInt(bitPattern: queue)", "address: 0"),
 )
 guarantee(

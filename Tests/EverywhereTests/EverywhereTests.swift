@@ -237,6 +237,8 @@ import Testing
     let seconds = try await passing("EverywhereXCTQueueSamples", order: order)
     let tenths = [
       "testASuspendedQueue": 4, "testAQueueIsSuspendedTwice": 3, "testAnInactiveQueue": 4,
+      "testASuspendedTarget": 4, "testBlocksWithOneTargetSleep": 6,
+      "testABlockBehindASyncOfItsTarget": 3, "testTheTargetIsTheMainQueue": 3,
       "testABarrierBehindABlockThatSleeps": 5, "testABlockBehindASyncThatSleeps": 3,
       "testABlockBehindASyncThatWaits": 3, "testABlockOfTheMainQueueWaitsBesideAThread": 3,
       "testTheMainActorWaitsBesideAThread": 3, "testACallbackOfAThreadWaitsWithALimit": 4,

@@ -44,6 +44,64 @@ final class EverywhereXCTQueueSamples: TimedSamples, @unchecked Sendable {
     check(4)
   }
 
+  func testASuspendedTarget() async throws {
+    let (target, flag) = (DispatchQueue(label: "target"), Flag())
+    target.suspend()
+    DispatchQueue(label: "queue", target: target).async { flag.set() }
+    try await Task.sleep(for: .milliseconds(200))
+    XCTAssertFalse(flag.isSet)
+    target.resume()
+    try await Task.sleep(for: .milliseconds(200))
+    XCTAssertTrue(flag.isSet)
+    check(4)
+  }
+
+  /// The target runs one block after the other, whatever the queues are.
+  func testBlocksWithOneTargetSleep() {
+    let target = DispatchQueue(label: "target")
+    let queues = [
+      DispatchQueue(label: "serial", target: target),
+      DispatchQueue(label: "concurrent", attributes: .concurrent, target: target),
+      DispatchQueue(label: "above", target: DispatchQueue(label: "between", target: target)),
+    ]
+    let all = (1...3).map { expectation(description: "block \($0)") }
+    for (number, (queue, done)) in zip(1..., zip(queues, all)) {
+      queue.async { [self] in
+        Thread.sleep(forTimeInterval: 0.2)
+        check(2 * number)
+        done.fulfill()
+      }
+    }
+    wait(for: all, timeout: 5)
+    check(6)
+  }
+
+  func testABlockBehindASyncOfItsTarget() {
+    let target = DispatchQueue(label: "target")
+    let done = expectation(description: "block")
+    DispatchQueue(label: "serial", target: target).sync {
+      DispatchQueue(label: "other", target: target).async { done.fulfill() }
+      Thread.sleep(forTimeInterval: 0.3)
+    }
+    wait(for: [done], timeout: 5)
+    check(3)
+  }
+
+  func testTheTargetIsTheMainQueue() {
+    let done = expectation(description: "block")
+    DispatchQueue(label: "first", target: .main).async { [self] in
+      XCTAssertTrue(Thread.isMainThread)
+      Thread.sleep(forTimeInterval: 0.3)
+      check(3)
+    }
+    DispatchQueue(label: "second", target: .main).async { [self] in
+      check(3)
+      done.fulfill()
+    }
+    wait(for: [done], timeout: 5)
+    check(3)
+  }
+
   func testABarrierBehindABlockThatSleeps() {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let done = expectation(description: "barrier")

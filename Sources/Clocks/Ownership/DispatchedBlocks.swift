@@ -1,6 +1,6 @@
 /// The blocks of a test on dispatch queues. The test is not idle while one of them can run.
 struct DispatchedBlocks {
-  private struct Block {
+  struct Block {
     let queue: Queue
     let isBarrier: Bool
     /// The thread on which it runs, 0 if that is not known; `nil` until the block begins.
@@ -9,79 +9,6 @@ struct DispatchedBlocks {
     var mark: UInt = 0
     /// Whether the test no longer waits for the block. If the block begins after that, it counts again.
     var isAbandoned = false
-  }
-
-  /// Counts of what keeps the blocks of one queue from beginning.
-  private struct Stops {
-    /// Blocks of a serial queue, barriers and `sync` calls that wait in virtual time, and suspensions of the queue.
-    /// While there are any, no block can begin.
-    var all = 0
-    /// Other blocks of a concurrent queue that wait in virtual time. While there are any, barriers and the blocks
-    /// behind them cannot begin.
-    var barriers = 0
-    /// Running `sync` calls. Such a call may still end, so the blocks behind it count as able to run.
-    var syncs = 0
-  }
-
-  /// A queue, and counts of its blocks: a test may have thousands.
-  private final class Queue {
-    let identity: BlockQueue
-    let isMain: Bool
-    @exclusivity(unchecked) var stops = Stops()
-    /// All blocks on the queue, also abandoned ones.
-    @exclusivity(unchecked) var all = 0
-    /// The blocks that have begun, also abandoned ones; and the barriers among them.
-    @exclusivity(unchecked) var begun = 0
-    @exclusivity(unchecked) var begunBarriers = 0
-    /// The blocks that have begun, without abandoned ones.
-    @exclusivity(unchecked) var running = 0
-    /// The blocks that have not begun, without abandoned ones.
-    @exclusivity(unchecked) var waiting = 0
-    /// The numbers of all barriers that have not begun, in their order.
-    @exclusivity(unchecked) var waitingBarriers: [UInt64] = []
-    /// The number of blocks that can run.
-    @exclusivity(unchecked) var count = 0
-
-    init(_ queue: BlockQueue) {
-      identity = queue
-      isMain = queue.isMain
-    }
-
-    /// Whether the test has nothing on the queue, so that this need not be kept.
-    var isUnused: Bool {
-      all == 0 && stops.all == 0 && stops.barriers == 0 && stops.syncs == 0
-    }
-
-    /// Counts a block in its present state (`change` is 1), or no longer (-1).
-    func add(_ number: UInt64, _ block: Block, _ change: Int) {
-      all += change
-      if block.thread != nil {
-        begun += change
-        if block.isBarrier { begunBarriers += change }
-        if !block.isAbandoned { running += change }
-      } else {
-        if !block.isAbandoned { waiting += change }
-        guard block.isBarrier else { return }
-        // Only the newest block is added before it has begun.
-        if change > 0 {
-          waitingBarriers.append(number)
-        } else if waitingBarriers.first == number {
-          waitingBarriers.removeFirst()
-        } else {
-          waitingBarriers.removeAll { $0 == number }
-        }
-      }
-    }
-
-    /// Whether a block that has not begun is behind a barrier that has not, or is such a barrier.
-    func isBehindBarrier(_ number: UInt64) -> Bool {
-      waitingBarriers.first.map { $0 <= number } ?? false
-    }
-
-    /// Whether anything but a running `sync` keeps a block from beginning.
-    func isStopped(_ number: UInt64) -> Bool {
-      stops.all > 0 || stops.barriers > 0 && isBehindBarrier(number)
-    }
   }
 
   // Few variables are references, because each costs a reference count whenever the scheduler's state is read.
@@ -115,26 +42,59 @@ struct DispatchedBlocks {
     blocks.values.contains { $0.isAbandoned && $0.queue.isMain && $0.thread != nil }
   }
 
+  /// O(1), or O(queues) if the queue has a target or is one.
   mutating func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {
     let queue = entry(of: queue)
-    switch stop {
-    case .ofAll: queue.stops.all += change
-    case .ofBarriers: queue.stops.barriers += change
-    case .sync: queue.stops.syncs += change
-    }
-    countAgain(queue)
+    queue.noteStop(stop, change)
+    countAgainWithTargets(queue)
   }
 
-  /// Amortized O(1).
+  /// Notes that a queue was suspended or made inactive, or no longer is. O(1), or O(queues) if the queue is a target.
+  mutating func noteSuspension(of queue: BlockQueue) {
+    guard let queue = queues[queue] else { return }
+    queue.isSuspended = queue.identity.isSuspended
+    countAgainWithTargets(queue)
+  }
+
+  /// Amortized O(1) for a queue whose target has not changed.
   private mutating func entry(of queue: BlockQueue) -> Queue {
-    if let entry = queues[queue] { return entry }
     if queues.count >= mostQueues {
-      queues = queues.filter { !$0.value.isUnused }
+      let used = queues.values.filter { !$0.isUnused }
+      let targets = Set(used.flatMap(\.targets).map(ObjectIdentifier.init))
+      queues = queues.filter { !$1.isUnused || targets.contains(ObjectIdentifier($1)) }
       mostQueues = max(32, 2 * queues.count)
     }
-    let entry = Queue(queue)
-    queues[queue] = entry
+    return keptEntry(of: queue)
+  }
+
+  /// Returns the entry of a queue, and removes no other.
+  private mutating func keptEntry(of queue: BlockQueue) -> Queue {
+    let known = queues[queue]
+    let entry = known ?? Queue(queue)
+    if known == nil { queues[queue] = entry }
+    if entry.identity.targets != queue.targets { setTargets(of: entry, queue.targets) }
     return entry
+  }
+
+  private mutating func setTargets(of queue: Queue, _ targets: [BlockQueue]) {
+    let former = queue.targets
+    queue.setTargets(
+      targets.indices.map { index in
+        // The targets of a target are the ones behind it.
+        var target = targets[index]
+        target.targets = Array(targets[(index + 1)...])
+        return keptEntry(of: target)
+      }, targets)
+    for queue in [queue] + former { countAgainWithTargets(queue) }
+  }
+
+  /// Counts again what a stop of the queue, and what it keeps from its targets, can have changed.
+  private mutating func countAgainWithTargets(_ queue: Queue) {
+    countAgain(queue)
+    guard queue.isTarget || !queue.targets.isEmpty else { return }
+    for other in queues.values where other !== queue && other.shares(with: queue) {
+      countAgain(other)
+    }
   }
 
   /// O(1), or O(blocks) while a barrier waits for blocks that wait in virtual time.
@@ -142,7 +102,7 @@ struct DispatchedBlocks {
     total -= queue.count
     if isMainTaken && queue.isMain {
       queue.count = 0
-    } else if queue.stops.all > 0 {
+    } else if queue.isStopped {
       queue.count = queue.running
     } else if queue.stops.barriers > 0, !queue.waitingBarriers.isEmpty {
       let ready = blocks.lazy.filter { number, block in
@@ -185,14 +145,26 @@ struct DispatchedBlocks {
   /// Dispatch starts no thread for a block that is behind another one, or that is for the main thread. A signal that
   /// counts as a block (`AwaitedSemaphores`) needs no thread. O(blocks).
   var firstThatMayBegin: UInt64? {
-    blocks.lazy.filter { number, block in
+    let taken = serialQueues(of: blocks.values.lazy.filter { $0.thread != nil })
+    return blocks.lazy.filter { number, block in
       let queue = block.queue
       guard block.thread == nil, !block.isAbandoned, !queue.isMain, queue.identity != .thread,
-        !queue.isStopped(number), queue.stops.syncs == 0
+        !queue.isStopped(number),
+        ([queue] + queue.targets).allSatisfy({
+          $0.stops.syncs == 0 && $0.begunBarriers == 0 && !taken.contains(ObjectIdentifier($0))
+        })
       else { return false }
-      return queue.identity.isConcurrent && !block.isBarrier
-        ? queue.begunBarriers == 0 && !queue.isBehindBarrier(number) : queue.begun == 0
+      return block.isBarrier ? queue.begun == 0 : !queue.isBehindBarrier(number)
     }.map(\.key).min()
+  }
+
+  /// The serial queues that blocks hold while they run: their own, and its targets.
+  private func serialQueues(of blocks: some Sequence<Block>) -> Set<ObjectIdentifier> {
+    blocks.reduce(into: []) { serial, block in
+      for queue in [block.queue] + block.queue.targets where !queue.identity.isConcurrent {
+        serial.insert(ObjectIdentifier(queue))
+      }
+    }
   }
 
   /// The queues of all blocks, also of abandoned ones, in the order of the blocks; and the marks of blocks that have
@@ -208,9 +180,16 @@ struct DispatchedBlocks {
 
   /// The threads of the blocks that have begun; `nil` if there are no blocks, or if no block of some queue has begun.
   ///
-  /// A block that has not begun has no thread. If another block of its queue has begun, it may wait for that block.
+  /// A block that has not begun has no thread. If another block of its queue has begun, it may wait for that block. So
+  /// may it if the other block is on another queue with the same serial target.
   var knownThreads: [Int32]? {
-    guard !awaited.isEmpty, awaited.allSatisfy({ $0.queue.running > 0 }) else { return nil }
+    let taken = serialQueues(of: awaited.lazy.filter { $0.thread != nil })
+    guard !awaited.isEmpty,
+      awaited.allSatisfy({ block in
+        block.queue.running > 0
+          || block.queue.targets.contains { taken.contains(ObjectIdentifier($0)) }
+      })
+    else { return nil }
     return threads
   }
 
@@ -258,52 +237,9 @@ struct DispatchedBlocks {
       precondition(counts == stored, "the counts are \(stored), and should be \(counts)")
     }
     precondition(
-      blocks.values.allSatisfy { queues[$0.queue.identity] === $0.queue }, "a queue was removed")
+      blocks.values.flatMap { [$0.queue] + $0.queue.targets }.allSatisfy {
+        queues[$0.identity] === $0
+      }, "a queue was removed")
+    for queue in queues.values { queue.checkStops(queues.values) }
   }
-}
-
-/// The queue of a `DispatchQueue.sync` that is under way.
-struct SyncQueue {
-  let queue: BlockQueue
-  /// What keeps the queue's other blocks from beginning while the thread waits.
-  let stop: BlockQueue.Stop
-  /// The call of `sync` around this one on the same thread.
-  let outer: UnsafePointer<SyncQueue>?
-}
-
-/// A dispatch queue, or something else on which blocks of a test run.
-struct BlockQueue: Hashable, Sendable {
-  let label: String
-  /// The address of a dispatch queue, which tells queues with one label apart; 0 if there is none.
-  var address: UInt = 0
-  /// Whether the blocks run side by side. While such a block waits, those behind it can begin.
-  var isConcurrent = false
-
-  func hash(into hasher: inout Hasher) {
-    if address == 0 { hasher.combine(label) } else { hasher.combine(address) }
-  }
-
-  /// Which blocks of a queue cannot begin: all; barriers and those behind one; or all until a running `sync` ends.
-  enum Stop: Sendable {
-    case ofAll
-    case ofBarriers
-    case sync
-  }
-
-  /// Returns which other blocks of the queue cannot begin while one of its blocks waits.
-  func stop(by isBarrier: Bool) -> Stop { isConcurrent && !isBarrier ? .ofBarriers : .ofAll }
-
-  /// For example `the queue "orders"`.
-  var description: String {
-    address == 0 ? label : isMain ? "the main queue" : "the queue \"\(label)\""
-  }
-
-  var isMain: Bool { label == "com.apple.main-thread" }
-
-  // Work of these kinds counts as dispatched blocks. All kinds but the first occur only in suites that were not written
-  // for virtual time.
-  static let isolatedDeinit = BlockQueue(label: "isolated deinit", isConcurrent: true)
-  static let thread = BlockQueue(label: "a thread that the test has started")
-  static let executor = BlockQueue(label: "a custom executor", isConcurrent: true)
-  static let parallelJob = BlockQueue(label: "a task that does not suspend")
 }

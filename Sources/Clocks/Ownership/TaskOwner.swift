@@ -167,6 +167,9 @@ class TaskOwner: @unchecked Sendable {
   /// Notes that something begins to keep the blocks of a queue from beginning (`change` is 1), or no longer does (-1).
   func noteStop(_ stop: BlockQueue.Stop, of queue: BlockQueue, _ change: Int) {}
 
+  /// Notes that a queue was suspended or made inactive, or no longer is.
+  func noteSuspension(of queue: BlockQueue) {}
+
   /// Takes over a timed callback, if the owner is virtual, and returns whether it does.
   ///
   /// During a `holding` without a deadline, a delay is a part of the held operation, and is not taken over.
@@ -186,37 +189,6 @@ struct OwnerRegistration {
   var tasks: [UInt64] = []
 
   var exists: Bool { @_transparent get { clocks > 0 } }
-}
-
-/// Work that is to begin at an instant of an owner's virtual time.
-final class TimedCallback: Sendable {
-  /// The name in lists of pending sleeps.
-  let name: String
-  /// Whether the work is a block that the test has delayed, or a handler of its timer, on a queue.
-  let isDelayedBlock: Bool
-  /// The date for which the work waits, as the time since 1970; `nil` if it waits for a duration.
-  ///
-  /// If the owner's date is changed, the work begins earlier or later.
-  let date: Duration?
-  let begin: @Sendable () -> Void
-  /// Starts the work in real time, because virtual time is over. The argument is the rest of the delay.
-  let handBack: @Sendable (Duration) -> Void
-
-  init(
-    _ name: String, isDelayedBlock: Bool = false, date: Duration? = nil,
-    begin: @escaping @Sendable () -> Void, handBack: @escaping @Sendable (Duration) -> Void
-  ) {
-    self.name = name
-    self.isDelayedBlock = isDelayedBlock
-    self.date = date
-    self.begin = begin
-    self.handBack = handBack
-  }
-
-  /// Work that does the same in virtual and in real time.
-  convenience init(_ name: String, _ work: @escaping @Sendable () -> Void) {
-    self.init(name, begin: work) { RealTime(in: $0).schedule(work) }
-  }
 }
 
 /// The owner of clocks made where no test is known, such as the properties of an `XCTestCase`.

@@ -199,3 +199,13 @@ extension Scheduler {
     }
   }
 }
+
+extension Scheduler {
+  /// Called before a task is resumed. On a preferred executor, the task may run externally then.
+  @_transparent
+  func willResume(_ task: UnownedTask) {
+    if TaskStatus.isKnownToBeReadable, TaskStatus(of: task.job).hasPreference {
+      taskMayRunExternally(task.job)
+    }
+  }
+}

@@ -268,6 +268,10 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     self.change { $0.idleness.dispatchedBlocks.noteStop(stop, of: queue, change) }
   }
 
+  override func noteSuspension(of queue: BlockQueue) {
+    change { $0.idleness.dispatchedBlocks.noteSuspension(of: queue) }
+  }
+
   override func enqueue(_ work: TimedCallback, after delay: Duration) -> Bool {
     begin(work, after: delay)
   }
@@ -303,15 +307,5 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     }
     guard let number, let executor else { return nil }
     return pump(on: executor, number)
-  }
-}
-
-extension Scheduler {
-  /// Called before a task is resumed. On a preferred executor, the task may run externally then.
-  @_transparent
-  func willResume(_ task: UnownedTask) {
-    if TaskStatus.isKnownToBeReadable, TaskStatus(of: task.job).hasPreference {
-      taskMayRunExternally(task.job)
-    }
   }
 }

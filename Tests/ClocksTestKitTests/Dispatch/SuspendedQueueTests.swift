@@ -70,6 +70,71 @@ import Testing
     #expect(begun.value == 3)
   }
 
+  @Test(.repeated(8), .virtualTime) func theTargetOfAQueueIsSuspended() async throws {
+    let target = DispatchQueue(label: "target")
+    let queue = DispatchQueue(
+      label: "above", attributes: .concurrent,
+      target: DispatchQueue(label: "between", target: target))
+    submit(to: queue)
+    try await Task.sleep(for: .seconds(60))
+    #expect(begun.value == 3)
+    target.suspend()
+    submit(to: queue)
+    try await Task.sleep(for: .seconds(60))
+    #expect(begun.value == 3)
+    target.resume()
+    try await Task.sleep(for: .seconds(60))
+    #expect(begun.value == 6)
+  }
+
+  @Test(.repeated(8)) func otherThreadsSuspendAndResumeAQueue() async throws {
+    let queue = DispatchQueue(label: "shared")
+    queue.suspend()
+    let begun = begun
+    try await withVirtualTime { time in
+      submit(to: queue)
+      try await Task.sleep(for: .seconds(60))
+      #expect(begun.value == 0)
+      // No block of the scope resumes the queue.
+      await time.holding {
+        await withUnsafeContinuation { (done: UnsafeContinuation<Void, Never>) in
+          Thread.detachNewThread {
+            queue.resume()
+            done.resume()
+          }
+        }
+      }
+      try await Task.sleep(for: .seconds(60))
+      #expect(begun.value == 3)
+    }
+  }
+
+  @Test(.virtualTime) func anActiveQueueStaysSuspendedIfItIsActivated() async throws {
+    let queue = DispatchQueue(label: "active")
+    queue.suspend()
+    queue.activate()
+    submit(to: queue)
+    try await Task.sleep(for: .seconds(60))
+    #expect(begun.value == 0)
+    queue.resume()
+    try await Task.sleep(for: .seconds(60))
+    #expect(begun.value == 3)
+  }
+
+  /// The queue's later blocks run on the new target.
+  @Test(.virtualTime) func theTargetChanges() async throws {
+    let (first, second) = (DispatchQueue(label: "first"), DispatchQueue(label: "second"))
+    let queue = DispatchQueue(label: "above", attributes: .initiallyInactive, target: first)
+    first.suspend()
+    submit(to: queue)
+    queue.setTarget(queue: second)
+    queue.activate()
+    submit(to: queue)
+    try await Task.sleep(for: .seconds(60))
+    #expect(begun.value == 6)
+    first.resume()
+  }
+
   @Test(.virtualTime) func aTestLeavesAnInactiveQueueBehind() async throws {
     submit(to: DispatchQueue(label: "never", attributes: .initiallyInactive))
     try await Task.sleep(for: .seconds(1))

@@ -67,21 +67,58 @@
       }
     }
 
-    /// Another thread resumes the queue, which was suspended outside the test, while the test suspends it again.
-    @Test func aSuspensionIsNotTakenBackBeforeItCounts() {
+    /// An owner that is told of an earlier change later reads the newest state.
+    @Test func aSuspensionCountsForEachOwner() {
       let queue = dispatch_queue_create("suspended", nil)
-      let owner = CountingOwner(isVirtual: true)
-      var isFirst = true
-      owner.stopChanges = {
-        guard isFirst else { return }
-        isFirst = false
-        SuspendedQueues.willResume(queue)
-      }
-      SuspendedQueues.wasSuspended(queue, of: owner)
-      #expect(owner.stops(of: BlockQueue(queue)) == 1)
+      let identity = BlockQueue(queue)
+      var (first, second) = (DispatchedBlocks(), DispatchedBlocks())
+      let block = first.begin(on: identity)
+      SuspendedQueues.wasSuspended(queue)
+      first.noteSuspension(of: identity)
+      second.noteSuspension(of: identity)
+      let other = second.begin(on: identity)
+      #expect(first.count == 0 && second.count == 0)
+      SuspendedQueues.wasSuspended(queue)
       SuspendedQueues.willResume(queue)
-      #expect(owner.stops(of: BlockQueue(queue)) == 0)
+      SuspendedQueues.willActivate(queue)
+      for _ in 1...2 { first.noteSuspension(of: identity) }
+      #expect(first.count == 0)
+      SuspendedQueues.willResume(queue)
+      first.noteSuspension(of: identity)
+      second.noteSuspension(of: identity)
+      #expect(first.count == 1 && second.count == 1)
+      first.end(block)
+      second.end(other)
       DispatchObject.release(queue)
+    }
+
+    @Test func theTargetsOfAQueueAreRead() {
+      let target = dispatch_queue_create("target", nil)
+      let between = dispatch_queue_create_with_target("between", nil, target)
+      let queue = dispatch_queue_create_with_target("queue", nil, between)
+      let onMain = dispatch_queue_create_with_target("on main", nil, dispatch_get_main_queue())
+      #expect(BlockQueue(queue).targets.map(\.label) == ["between", "target"])
+      #expect(BlockQueue(onMain).isMain)
+      #expect(BlockQueue(onMain).description == "the queue \"on main\"")
+      #expect(BlockQueue(target).targets.isEmpty && !BlockQueue(queue).isMain)
+      [onMain, queue, between, target].forEach(DispatchObject.release)
+    }
+
+    /// A queue's counts move to another target together with it.
+    @Test func aBlockWaitsOnTheTargetThatItsQueueHadLast() {
+      let targets = (1...2).map { BlockQueue(label: "target", address: $0) }
+      let queue = { BlockQueue(label: "queue", address: 3, targets: [targets[$0]]) }
+      var blocks = DispatchedBlocks()
+      blocks.noteStop(.ofAll, of: queue(0), 1)
+      let onTargets = targets.map { blocks.begin(on: $0) }
+      #expect(blocks.count == 1)
+      blocks.noteStop(.sync, of: queue(1), 1)
+      blocks.checkInvariants()
+      blocks.end(onTargets[1])
+      #expect(blocks.count == 1)
+      for stop in [BlockQueue.Stop.sync, .ofAll] { blocks.noteStop(stop, of: queue(1), -1) }
+      blocks.checkInvariants()
+      blocks.end(onTargets[0])
     }
 
     @Test func aBlockBehindASyncCanRunAndCannotBegin() {
@@ -103,11 +140,17 @@
         [BlockQueue(label: "com.apple.main-thread")]
         + (1...2).map { BlockQueue(label: "s", address: $0) }
         + (3...4).map { BlockQueue(label: "c", address: $0, isConcurrent: true) }
+        + (5...10).map { BlockQueue(label: "t", address: $0, isConcurrent: $0 > 8) }
       var blocks = DispatchedBlocks()
       var open: [UInt64] = []
       var stops: [(BlockQueue.Stop, BlockQueue)] = []
       for _ in 0..<60 {
-        let queue = queues[Int.random(in: 0..<queues.count, using: &random)]
+        var queue = queues[Int.random(in: 0..<queues.count, using: &random)]
+        if queue.address > 4 {
+          // Its targets change from time to time.
+          let first = Int.random(in: 0..<queues.count, using: &random)
+          queue.targets = queues[first...].prefix(2).filter { $0.address < 5 }
+        }
         switch Int.random(in: 0..<9, using: &random) {
         case 0, 1, 2:
           open.append(

@@ -115,7 +115,7 @@ import ClocksSupport
 
     private static let activate: Interposed<OfObject> = Interposed("dispatch_activate") {
       DispatchSourceRegistry.find($0)?.activate()
-      SuspendedQueues.willResume($0)
+      SuspendedQueues.willActivate($0)
       activate.original($0)
     }
 
@@ -128,7 +128,7 @@ import ClocksSupport
     private static let suspend: Interposed<OfObject> = Interposed("dispatch_suspend") {
       DispatchSourceRegistry.find($0)?.suspend()
       suspend.original($0)
-      if let owner { SuspendedQueues.wasSuspended($0, of: owner) }
+      SuspendedQueues.wasSuspended($0)
     }
 
     private static let cancel: Interposed<OfObject> = Interposed("dispatch_source_cancel") {

@@ -32,8 +32,9 @@ enum DispatchCalls {
   static func redirect() {
     #if os(Linux) && canImport(Glibc)
       areSeen =
-        Environment.seesDispatch && HandedBlock.isReadable && DispatchTimes.areReadable
-        && areTimersKnown && redirectAll(in: "libswiftDispatch.so")
+        Environment.seesDispatch && HandedBlock.isReadable && BlockQueue.isReadable
+        && DispatchTimes.areReadable && areTimersKnown
+        && redirectAll(in: "libswiftDispatch.so")
     #endif
   }
 }
