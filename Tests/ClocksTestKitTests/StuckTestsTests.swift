@@ -436,7 +436,7 @@ final class StuckSetUpXCTests: XCTestCase {
 @Suite(.enabled(if: areThreadsShown)) struct StuckTestsTests {
   @Test(arguments: [
     ("losesContinuation", "awaits a continuation"), ("waitsInACircle", "A circle: task #"),
-    ("yields", "gave up at"), ("blocks", "Stuck.blocks()"), ("spins", "has held its thread"),
+    ("yields", "gave up at"), ("blocks", "Stuck.blocks()"), ("spins", "Stuck.spins()"),
     ("blocksForAWhile", "StuckTraitExamples.blocksForAWhile()"),
     ("scopeWithinLosesContinuation", "awaits a continuation"),
     ("losesContinuationInHolding", "a wake-up that was lost"),
@@ -460,7 +460,8 @@ final class StuckSetUpXCTests: XCTestCase {
     ("yields", "gave up at"), ("blocks", "Stuck.blocks()"),
     ("blocksWithAClock", "StuckExamples.blocksWithAClock()"),
     ("blocksInTheJobThatMadeTheClock", "StuckExamples.blocksInTheJobThatMadeTheClock()"),
-    ("spinsWithAClock", "has held its thread"), ("forgetsAClock", "no task advances it"),
+    ("spinsWithAClock", "StuckExamples.spinsWithAClock() at"),
+    ("forgetsAClock", "no task advances it"),
     ("losesContinuationWithAClock", "a wake-up that was lost"),
     ("losesContinuationAfterACancelledSleep", "a wake-up that was lost"),
     ("losesContinuationInHolding", "a wake-up that was lost"),

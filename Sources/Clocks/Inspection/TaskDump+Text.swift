@@ -90,7 +90,7 @@ private struct TaskDumpWriter {
       let state =
         switch (work.hasBegun, work.count) {
         case (true, _):
-          work.thread.isEmpty ? "runs a block" : "runs a block, which blocks its thread"
+          work.isBlocked ? "runs a block, which blocks its thread" : "runs a block"
         case (false, 1): "has 1 block that has not begun"
         case (false, let count): "has \(count) blocks that have not begun"
         }
@@ -174,7 +174,7 @@ private struct TaskDumpWriter {
     switch (task.state, task.dependency) {
     case (.running, _):
       if entry.asks { return "runs, and requests this dump" }
-      return entry.thread.isEmpty ? "runs" : "blocks its thread"
+      return entry.isBlocked ? "blocks its thread" : "runs"
     case (.over, _): return "is over"
     case (.suspended, .task(let address)):
       let other = dump.entry(at: address).map { Self.name($0) } ?? "a task that is not known"

@@ -15,6 +15,8 @@ struct TaskDump: Sendable {
     var asks = false
     /// The call stack of the thread that runs the task, the innermost function first; empty if not known.
     var thread: [UInt] = []
+    /// Whether that thread is blocked.
+    var isBlocked = false
     /// The addresses of the actors that the task occupies while other tasks wait for their turn there.
     var holds: Set<UInt> = []
   }
@@ -25,8 +27,10 @@ struct TaskDump: Sendable {
     var place: String
     var hasBegun = false
     var count = 1
-    /// The call stack of the block's thread, the innermost function first; empty if the thread is not blocked.
+    /// The call stack of the block's thread, the innermost function first; empty if not known.
     var thread: [UInt] = []
+    /// Whether that thread is blocked.
+    var isBlocked = false
   }
 
   /// The tasks, sorted by their ids.

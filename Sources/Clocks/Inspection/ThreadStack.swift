@@ -1,14 +1,17 @@
 import ClocksSupport
 
-/// The call stack of another thread that is blocked in a system call (x86-64).
+/// The call stack of another thread (x86-64).
 ///
-/// The kernel reports the stack pointer of such a thread. Swift keeps a chain of frames on the stack: each frame has
-/// the address of the caller's frame, and the address to which the function returns. The thread is not disturbed; if it
-/// continues meanwhile, the result is wrong or empty. AddressSanitizer may keep variables outside the stack. Then the
+/// The kernel reports the stack pointer of a thread that is blocked in a system call. Swift keeps a chain of frames on
+/// the stack: each frame has the address of the caller's frame, and the address to which the function returns. Such a
+/// thread is not disturbed; if it continues meanwhile, the result is wrong or empty. A thread that runs is interrupted
+/// for a moment (`RunningThread`). AddressSanitizer may keep variables outside the stack. Then the
 /// address of a variable does not identify a thread.
 struct ThreadStack {
   /// The functions that the thread is in, the innermost first: the address of the call in each.
   private(set) var functions: [UInt] = []
+  /// Whether the thread was running.
+  private(set) var isRunning = false
   /// The words of the stack from the stack pointer to the `mark` of the initializer.
   private var words: [UInt] = []
 
@@ -18,17 +21,29 @@ struct ThreadStack {
 
   /// Reads the stack that contains `mark`, from its innermost frame to `mark`.
   ///
-  /// The result is empty if the thread is running at that moment, or if no thread has such a stack.
+  /// The result is empty if no thread has such a stack.
   ///
   /// - Parameter mark: An address in the frame of a function that has called all functions of interest.
   init(ofThreadAt mark: UInt, in images: CodeImages) {
     #if os(Linux) && arch(x86_64)
-      guard
-        mark != 0, let end = Self.ends().filter({ $0 < mark && mark - $0 < Self.most }).max(),
-        let words = ProcessMemory.words(at: end, count: Int((mark - end) / Self.word) + 1)
-      else { return }
-      self.words = words
-      functions = Self.functions(words, at: end, images)
+      guard mark != 0 else { return }
+      let end = Self.ends().filter { $0 < mark && mark - $0 < Self.most }.max()
+      if let end,
+        let read = ProcessMemory.words(at: end, count: Int((mark - end) / Self.word) + 1)
+      {
+        words = read
+        functions = Self.functions(words, at: end, images)
+      }
+      #if canImport(Glibc)
+        let least = end ?? (mark > Self.most ? mark - Self.most : 0)
+        guard functions.isEmpty, let stack = RunningThread.stack(upTo: mark, above: least) else {
+          return
+        }
+        isRunning = true
+        words = stack.words
+        // Each address but the first one is that of a call.
+        functions = [stack.instruction] + Self.functions(words, at: stack.end, images)
+      #endif
     #endif
   }
 

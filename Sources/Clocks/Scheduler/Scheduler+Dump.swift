@@ -53,7 +53,7 @@ extension Scheduler {
 
   /// Inspects the test's tasks as they are at this moment, on any thread.
   ///
-  /// Of a task that runs meanwhile, the dump says only that it runs. O(tasks and the depth of their call stacks), a
+  /// A thread that runs one of the tasks meanwhile is interrupted for a moment, to read its call stack. O(tasks and the depth of their call stacks), a
   /// microsecond for each word that is read. The scheduler's lock is held throughout.
   func dumpTasks() -> TaskDump {
     // Read without the lock, because the first use of the probe creates tasks.
@@ -108,8 +108,12 @@ extension Scheduler {
     for (queue, mark) in blocks {
       if let mark {
         threads += 1
-        let stack = threads > mostThreads ? [] : ThreadStack(ofThreadAt: mark, in: images).functions
-        work.append(TaskDump.Work(place: queue.description, hasBegun: true, thread: stack))
+        let stack = threads > mostThreads ? nil : ThreadStack(ofThreadAt: mark, in: images)
+        let functions = stack?.functions ?? []
+        work.append(
+          TaskDump.Work(
+            place: queue.description, hasBegun: true, thread: functions,
+            isBlocked: stack?.isRunning == false && !functions.isEmpty))
       } else if let place = places[queue] {
         work[place].count += 1
       } else {
@@ -120,7 +124,7 @@ extension Scheduler {
     return work
   }
 
-  /// Adds the call stack of the thread that runs a task's job, if that thread is blocked.
+  /// Adds the call stack of the thread that runs a task's job.
   ///
   /// - Parameter id: The task; 0 if the thread runs an actor drain.
   private func addThread(
@@ -144,8 +148,10 @@ extension Scheduler {
     if place == nil {
       entries.append(TaskDump.Entry(task: TaskSnapshot(address: 0, id: id, state: .running)))
     }
-    entries[place ?? entries.count - 1].thread = thread.functions
-    entries[place ?? entries.count - 1].holds = held
+    let index = place ?? entries.count - 1
+    entries[index].thread = thread.functions
+    entries[index].isBlocked = !thread.isRunning && !thread.functions.isEmpty
+    entries[index].holds = held
   }
 }
 

@@ -1,0 +1,95 @@
+import ClocksSupport
+import Synchronization
+
+#if os(Linux) && canImport(Glibc) && arch(x86_64)
+  /// Copies the stack of a thread that runs: the kernel tells the stack pointer of blocked threads only.
+  ///
+  /// A signal interrupts the thread, whose handler copies the stack. Dispatch blocks most signals on its threads, but
+  /// not `SIGPROF`. If the program handles that signal itself, for example in a profiler, nothing is copied. The handler
+  /// stays, because without it a signal that comes late would end the process.
+  enum RunningThread {
+    /// Held while a thread is interrupted; guards what the handler writes. Rank `leaf`.
+    private static let lock = Lock(.leaf)
+    /// Whether a handler is to copy its stack. The handler or the caller takes the request.
+    private static let isRequested = Atomic(false)
+    private static let isDone = ThreadSemaphore()
+    /// The most words of a stack that are copied. The memory is never freed: a handler may be about to use it.
+    nonisolated(unsafe) private static let buffer = UnsafeMutableBufferPointer<UInt>.allocate(
+      capacity: 1 << 17)
+
+    nonisolated(unsafe) private static var mark: UInt = 0
+    /// Another thread's stack may be below the one with the mark. So the thread with the highest stack pointer counts.
+    nonisolated(unsafe) private static var least: UInt = 0
+    /// The stack pointer; 0 if it is not between `least` and `mark`.
+    nonisolated(unsafe) private static var end: UInt = 0
+    /// The address of the instruction that was interrupted.
+    nonisolated(unsafe) private static var instruction: UInt = 0
+
+    private static let isHandlerInstalled: Bool = {
+      var (old, new) = (sigaction(), sigaction())
+      guard sigaction(SIGPROF, nil, &old) == 0, old.sa_flags & SA_SIGINFO == 0,
+        unsafeBitCast(old.__sigaction_handler.sa_handler, to: Int.self) == 0
+      else { return false }
+      new.sa_flags = SA_SIGINFO | SA_RESTART
+      new.__sigaction_handler.sa_sigaction = { _, _, context in
+        RunningThread.copy(context)
+      }
+      return sigaction(SIGPROF, &new, nil) == 0
+    }()
+
+    private static let send = RuntimeSymbol.function(
+      "tgkill", as: (@convention(c) (pid_t, pid_t, CInt) -> CInt).self)
+
+    /// Returns the stack, up to `mark`, of the running thread whose stack pointer is the highest between `least` and `mark`.
+    ///
+    /// The instruction is the one that the thread executes. At most a megabyte is read.
+    static func stack(
+      upTo mark: UInt, above least: UInt
+    ) -> (end: UInt, words: [UInt], instruction: UInt)? {
+      guard isHandlerInstalled, let send else { return nil }
+      // A handler must not be the first to use these variables, which would allocate memory.
+      _ = (buffer, isDone, ProcessMemory.words(at: mark, count: 1))
+      let own = OutsideWork.currentThread
+      var closest: (end: UInt, words: [UInt], instruction: UInt)?
+      for thread in ProcFileSystem.threads where thread != own {
+        guard ProcFileSystem.words(of: thread, in: .syscall).first == "running" else { continue }
+        let stack: (UInt, [UInt], UInt)? = lock.withLock {
+          (Self.mark, Self.least, end) = (mark, closest?.end ?? least, 0)
+          isRequested.store(true, ordering: .sequentiallyConsistent)
+          let isSent = send(getpid(), thread, SIGPROF) == 0
+          if !isSent || !isDone.wait(seconds: 0.1) {
+            if isRequested.exchange(false, ordering: .sequentiallyConsistent) { return nil }
+            // The handler has begun, and ends soon.
+            isDone.wait()
+          }
+          guard end != 0 else { return nil }
+          return (end, Array(buffer[...Int((mark - end) / word)]), instruction)
+        }
+        closest = stack ?? closest
+      }
+      return closest
+    }
+
+    private static let word = UInt(MemoryLayout<UInt>.size)
+
+    /// Runs in the signal handler: reads memory by a system call, signals a semaphore, and does nothing else.
+    private static func copy(_ context: UnsafeMutableRawPointer?) {
+      guard isRequested.exchange(false, ordering: .sequentiallyConsistent) else { return }
+      if let context {
+        let registers = context.assumingMemoryBound(to: ucontext_t.self).pointee.uc_mcontext.gregs
+        // The elements are those of `REG_RSP` and `REG_RIP`.
+        let pointer = UInt(bitPattern: Int(registers.15))
+        let words = pointer < mark ? Int((mark - pointer) / word) + 1 : .max
+        let memory = UnsafeMutableRawBufferPointer(buffer)
+        if pointer > least, words <= buffer.count,
+          ProcessMemory.read(
+            pointer, into: UnsafeMutableRawBufferPointer(rebasing: memory[..<(words * Int(word))]))
+        {
+          instruction = UInt(bitPattern: Int(registers.16))
+          end = pointer
+        }
+      }
+      isDone.signal()
+    }
+  }
+#endif
