@@ -57,7 +57,7 @@ import Synchronization
           (Self.mark, Self.least, end) = (mark, closest?.end ?? least, 0)
           isRequested.store(true, ordering: .sequentiallyConsistent)
           let isSent = send(getpid(), thread, SIGPROF) == 0
-          if !isSent || !isDone.wait(seconds: 0.1) {
+          if !isSent || !isDone.wait(seconds: 1) {
             if isRequested.exchange(false, ordering: .sequentiallyConsistent) { return nil }
             // The handler has begun, and ends soon.
             isDone.wait()
