@@ -460,7 +460,7 @@ guarantee(
     "EverywhereSampleTests|JobPauseTests|ThreadWaitsTests|BlockQueueTests|IdleProcessTests",
     ("ThreadWaits.becomeParallel", "block = owner.workBegan(on: .parallelJob)", "block = 0"),
     ("LimitedWait.wait", "guard owner.enqueue(callback, after: delay)", "guard owner.enqueue(callback, after: delay * 2)"),
-    ("DispatchedBlocks.firstThatMayBegin", "!taken.contains(ObjectIdentifier($0))", "true"),
+    ("DispatchedBlocks.firstThatMayBegin", "!taken.contains(ObjectIdentifier(queue))", "true"),
     ("IsolatedDeinits.deinitOnExecutor", "!TaskOwnership.shared.isEmpty, let owner", "false, let owner"),
     ("SchedulerState.awaitsThreadOfDispatch", "saturatingSum(since.inFullSeconds, .seconds(1))", "saturatingSum(since, .seconds(1))"),
     ("IsolatedDeinits.deinitOnExecutor", "!isDefaultActor(object, executor),", ""),
@@ -483,7 +483,7 @@ guarantee(
     ("DispatchedBlock.run", "let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)", "let waits: ThreadWaits? = nil"),
     ("LimitedWait.wait", "observe? { limited.wakeUp() }", ""),
     ("OutsideWork.begins", "LimitedWait.outsideWorkBegins()", ""),
-    ("BlockQueue.init", "[Self.layout?.concurrent, Self.layout?.global].contains(ofQueue)", "false"),
+    ("BlockQueue.init", "kind == $0.concurrent || kind == $0.global", "false"),
     ("BlockQueue.target", "canBeSuspended(target) || target == dispatch_get_main_queue() ? target : nil", "nil"),
     ("BlockQueue.init", "address: UInt(bitPattern: queue)", "address: 0"),
 )

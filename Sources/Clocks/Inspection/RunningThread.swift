@@ -25,17 +25,29 @@ import Synchronization
     /// The address of the instruction that was interrupted.
     nonisolated(unsafe) private static var instruction: UInt = 0
 
-    private static let isHandlerInstalled: Bool = {
-      var (old, new) = (sigaction(), sigaction())
-      guard sigaction(SIGPROF, nil, &old) == 0, old.sa_flags & SA_SIGINFO == 0,
-        unsafeBitCast(old.__sigaction_handler.sa_handler, to: Int.self) == 0
-      else { return false }
-      new.sa_flags = SA_SIGINFO | SA_RESTART
-      new.__sigaction_handler.sa_sigaction = { _, _, context in
+    private static let handler:
+      @convention(c) (
+        CInt, UnsafeMutablePointer<siginfo_t>?, UnsafeMutableRawPointer?
+      ) -> Void = { _, _, context in
+        // The interrupted function may be about to read `errno`.
+        let error = errno
         RunningThread.copy(context)
+        errno = error
       }
-      return sigaction(SIGPROF, &new, nil) == 0
-    }()
+
+    /// Installs the handler. Returns whether it is installed: not if the program has a handler of its own by now.
+    private static func installHandler() -> Bool {
+      var action = sigaction()
+      guard sigaction(SIGPROF, nil, &action) == 0 else { return false }
+      // Both kinds of handlers are in the same place.
+      let present = unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+      if present == unsafeBitCast(handler, to: Int.self) { return true }
+      guard present == 0 else { return false }
+      action = sigaction()
+      action.sa_flags = SA_SIGINFO | SA_RESTART
+      action.__sigaction_handler.sa_sigaction = handler
+      return sigaction(SIGPROF, &action, nil) == 0
+    }
 
     private static let send = RuntimeSymbol.function(
       "tgkill", as: (@convention(c) (pid_t, pid_t, CInt) -> CInt).self)
@@ -46,11 +58,12 @@ import Synchronization
     static func stack(
       upTo mark: UInt, above least: UInt
     ) -> (end: UInt, words: [UInt], instruction: UInt)? {
-      guard isHandlerInstalled, let send else { return nil }
+      guard let send else { return nil }
       // A handler must not be the first to use these variables, which would allocate memory.
       _ = (buffer, isDone, ProcessMemory.words(at: mark, count: 1))
       let own = OutsideWork.currentThread
       var closest: (end: UInt, words: [UInt], instruction: UInt)?
+      guard installHandler() else { return nil }
       for thread in ProcFileSystem.threads where thread != own {
         guard ProcFileSystem.words(of: thread, in: .syscall).first == "running" else { continue }
         let stack: (UInt, [UInt], UInt)? = lock.withLock {

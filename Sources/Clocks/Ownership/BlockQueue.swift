@@ -16,7 +16,7 @@ struct BlockQueue: Hashable, Sendable {
   var isConcurrent = false
   /// The queue's target, that queue's target, and so on; without the global queues.
   ///
-  /// A target may change, so this is no part of the queue's identity.
+  /// Equal queues may have different targets, because a queue's target can change.
   var targets: [BlockQueue] = []
 
   static func == (a: Self, b: Self) -> Bool {

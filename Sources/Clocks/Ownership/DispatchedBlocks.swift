@@ -49,11 +49,14 @@ struct DispatchedBlocks {
     countAgainWithTargets(queue)
   }
 
-  /// Notes that a queue was suspended or made inactive, or no longer is. O(1), or O(queues) if the queue is a target.
+  /// Notes that a queue was suspended or made inactive, or no longer is: an inactive queue may have got another target.
+  ///
+  /// O(1), or O(queues) if the queue has a target or is one.
   mutating func noteSuspension(of queue: BlockQueue) {
-    guard let queue = queues[queue] else { return }
-    queue.isSuspended = queue.identity.isSuspended
-    countAgainWithTargets(queue)
+    guard queues[queue] != nil else { return }
+    let entry = keptEntry(of: queue)
+    entry.isSuspended = queue.isSuspended
+    countAgainWithTargets(entry)
   }
 
   /// Amortized O(1) for a queue whose target has not changed.
@@ -146,13 +149,14 @@ struct DispatchedBlocks {
   /// counts as a block (`AwaitedSemaphores`) needs no thread. O(blocks).
   var firstThatMayBegin: UInt64? {
     let taken = serialQueues(of: blocks.values.lazy.filter { $0.thread != nil })
+    func isFree(_ queue: Queue) -> Bool {
+      queue.stops.syncs == 0 && queue.begunBarriers == 0
+        && !taken.contains(ObjectIdentifier(queue))
+    }
     return blocks.lazy.filter { number, block in
       let queue = block.queue
       guard block.thread == nil, !block.isAbandoned, !queue.isMain, queue.identity != .thread,
-        !queue.isStopped(number),
-        ([queue] + queue.targets).allSatisfy({
-          $0.stops.syncs == 0 && $0.begunBarriers == 0 && !taken.contains(ObjectIdentifier($0))
-        })
+        !queue.isStopped(number), isFree(queue), queue.targets.allSatisfy(isFree)
       else { return false }
       return block.isBarrier ? queue.begun == 0 : !queue.isBehindBarrier(number)
     }.map(\.key).min()
@@ -161,9 +165,11 @@ struct DispatchedBlocks {
   /// The serial queues that blocks hold while they run: their own, and its targets.
   private func serialQueues(of blocks: some Sequence<Block>) -> Set<ObjectIdentifier> {
     blocks.reduce(into: []) { serial, block in
-      for queue in [block.queue] + block.queue.targets where !queue.identity.isConcurrent {
-        serial.insert(ObjectIdentifier(queue))
+      func insert(_ queue: Queue) {
+        if !queue.identity.isConcurrent { serial.insert(ObjectIdentifier(queue)) }
       }
+      insert(block.queue)
+      block.queue.targets.forEach(insert)
     }
   }
 

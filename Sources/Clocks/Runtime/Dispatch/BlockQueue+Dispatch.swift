@@ -15,15 +15,16 @@ import ClocksSupport
     }
 
     private init(single queue: OpaquePointer) {
-      let ofQueue = Self.classOfObject(queue)
+      let kind = Self.classOfObject(queue)
       self.init(
         label: DispatchObject.label(of: queue), address: UInt(bitPattern: queue),
-        isConcurrent: [Self.layout?.concurrent, Self.layout?.global].contains(ofQueue))
+        isConcurrent: Self.layout.map { kind == $0.concurrent || kind == $0.global } ?? false)
     }
 
     /// Whether an object of libdispatch is a queue that can be suspended.
     static func canBeSuspended(_ object: OpaquePointer) -> Bool {
-      [layout?.serial, layout?.concurrent].contains(classOfObject(object))
+      let kind = classOfObject(object)
+      return layout.map { kind == $0.serial || kind == $0.concurrent } ?? false
     }
 
     /// Whether the class and the target of a queue can be read.
