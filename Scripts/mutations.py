@@ -483,7 +483,7 @@ guarantee(
     ("DispatchedBlock.run", "let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)", "let waits: ThreadWaits? = nil"),
     ("LimitedWait.wait", "observe? { limited.wakeUp() }", ""),
     ("OutsideWork.begins", "LimitedWait.outsideWorkBegins()", ""),
-    ("BlockQueue.init", "kind == $0.concurrent || kind == $0.global", "false"),
+    ("BlockQueue.init", "kind == $0.concurrent || kind == $0.global", "kind == $0.global"),
     ("BlockQueue.target", "canBeSuspended(target) || target == dispatch_get_main_queue() ? target : nil", "nil"),
     ("BlockQueue.init", "address: UInt(bitPattern: queue)", "address: 0"),
 )

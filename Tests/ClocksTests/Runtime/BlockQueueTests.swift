@@ -121,6 +121,23 @@
       blocks.end(onTargets[0])
     }
 
+    /// A serial target runs one block at a time, whatever the queues are. A concurrent one runs them side by side.
+    @Test(arguments: [false, true]) func aBlockOfAnotherQueueHoldsTheTarget(_ isConcurrent: Bool) {
+      let target = BlockQueue(label: "target", address: 1, isConcurrent: isConcurrent)
+      var blocks = DispatchedBlocks()
+      let all = (2...3).map { address in
+        blocks.begin(on: BlockQueue(label: "queue", address: address, targets: [target]))
+      }
+      let (first, second) = (all[0], all[1])
+      #expect(blocks.firstThatMayBegin == first && blocks.knownThreads == nil)
+      blocks.run(first, on: 7)
+      #expect(blocks.firstThatMayBegin == (isConcurrent ? second : nil))
+      #expect(blocks.knownThreads == (isConcurrent ? nil : [7]))
+      blocks.end(first)
+      #expect(blocks.firstThatMayBegin == second)
+      blocks.end(second)
+    }
+
     @Test func aBlockBehindASyncCanRunAndCannotBegin() {
       withQueue { queue in
         var blocks = DispatchedBlocks()
