@@ -54,7 +54,7 @@ let package = Package(
       name: "ClocksTestKit", dependencies: ["Clocks", "ClocksDrawing", "ClocksSupport"],
       swiftSettings: atLoad),
     .target(
-      name: "ClocksEverywhere", dependencies: ["Clocks", "ClocksTestKit"],
+      name: "ClocksEverywhere", dependencies: ["Clocks", "ClocksSupport", "ClocksTestKit"],
       swiftSettings: atLoad),
     .executableTarget(name: "EverywhereCommand", dependencies: ["Clocks", "ClocksSupport"]),
     .executableTarget(

@@ -38,8 +38,8 @@ package enum UsageFailure {
   }()
 
   private static var isTestProcess: Bool {
-    CommandLine.arguments.contains {
-      $0.hasSuffix(".xctest") || $0.contains(".xctest/") || $0.hasPrefix("--testing-library")
+    CommandLine.arguments.enumerated().contains {
+      TestProcess.isShown(by: $1, isExecutable: $0 == 0)
     }
   }
 }

@@ -1,4 +1,5 @@
 import Clocks
+import ClocksSupport
 import ClocksTestKit
 
 #if canImport(Glibc)

@@ -11,6 +11,8 @@ func registerSwiftTesting() {
     },
     isRunningTest: { Test.current != nil },
     isRunningCase: { Test.Case.current != nil })
+  IssueGate.install = withIssues
+  TimelineAttachments.register()
 }
 
 /// Runs a body. Until it ends, `gate` decides which failures of the current test are recorded.

@@ -1,5 +1,6 @@
 #if os(Linux) && canImport(Glibc)
   import Clocks
+  import ClocksSupport
 
   // A test process prepares itself at load, before there is a second thread. A program that links the test
   // kit and runs no tests keeps its random hash seeds, and its clocks stay as they are.
@@ -14,8 +15,6 @@
     guard TestProcess.isCurrent(count, arguments), !OwnCopy.standsBack else { return }
     Hashing.fixSeeds()
     RuntimeClocks.redirect()
-    IssueGate.install = withIssues
-    TimelineAttachments.register()
     if Environment.everywhere != nil { EverywhereTests.begin() }
   }
 #else

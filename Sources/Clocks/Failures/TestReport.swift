@@ -171,7 +171,7 @@ extension SchedulingSelfTest {
   /// Failures that this package records carry the same note; a failed expectation of the test does not. Unseen
   /// dispatched blocks alone cause no warning: they are seen on Linux only.
   func warnOfWhatIsMissing() {
-    guard otherCopy == nil, missingForTests != Self.dispatch, TestLibraries.isTestProcess, let note
+    guard otherCopy == nil, missingForTests != Self.dispatch, TestLibraries.mayBeRunning, let note
     else { return }
     Terminal.writeLine("warning: \(note.dropFirst("Note: ".count))")
   }

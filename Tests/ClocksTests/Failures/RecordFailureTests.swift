@@ -110,11 +110,10 @@ import Testing
       (["/a/Package.xctest"], true, .xcTest),
       (["/a/Package.xctest", "Tests.Case/test"], true, .xcTest),
       (["/a/Package.xctest"], false, .swiftTesting),
-      (["/a/xctest", "/a/Package.xctest"], true, .xcTest),
       (["/a/Tests-test-runner"], true, .xcTest),
       (["/a/Tests-test-runner", "--testing-library", "swift-testing"], true, .swiftTesting),
       (["/a/app", "/a/Tests-test-runner"], true, nil),
-      (["/a/app", "--testing-library"], true, nil),
+      (["/a/app", "--testing"], true, nil),
       (["/a/app"], true, nil),
       ([], true, nil),
     ] as [([String], Bool, TestLibraries.Library?)])

@@ -203,15 +203,16 @@ private final class MappedFile {
 
 /// Whether this copy of the package is the one that installs its hooks.
 package enum OwnCopy {
-  /// Whether this copy is in a library while the program contains another copy, which installs the hooks.
+  /// Whether the image of the tests contains another copy, which installs the hooks.
   ///
-  /// In a library O(symbols of the program), else O(1).
+  /// In another image O(symbols of the image of the tests), else O(1).
   package static let standsBack: Bool = {
     #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)
-      guard let program = LoadedImage.all.first else { return false }
+      guard let tests = LoadedImage.ofTests else { return false }
       let here = UInt(bitPattern: unsafeBitCast(marker, to: UnsafeRawPointer?.self))
-      if program.code.contains(where: { $0.contains(here) }) { return false }
-      return SymbolTable(path: "/proc/self/exe")?.address(ofSymbol: name) != nil
+      if tests.code.contains(where: { $0.contains(here) }) { return false }
+      let file = tests.path.isEmpty ? "/proc/self/exe" : tests.path
+      return SymbolTable(path: file)?.address(ofSymbol: name) != nil
     #else
       return false
     #endif

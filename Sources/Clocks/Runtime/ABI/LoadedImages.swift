@@ -30,6 +30,7 @@ struct LoadedImage {
 
     /// Not read on this platform.
     static var ofThisModule: LoadedImage? { nil }
+    static var ofTests: LoadedImage? { nil }
 
     /// All images, the program first. O(images).
     static var all: [LoadedImage] {
@@ -84,6 +85,26 @@ struct LoadedImage {
         image.segments(ELF.Segment.load).contains { $0.addresses.contains(address &- image.base) }
       }
     }
+
+    /// The image with the tests of a test process: the program, or the library for which the program is a runner.
+    nonisolated(unsafe) static let ofTests: LoadedImage? = {
+      let images = all
+      let suffix = "\(TestProcess.runnerSuffix)"
+      guard let name = pathOfProgram.split(separator: "/").last, name.hasSuffix(suffix) else {
+        return images.first
+      }
+      let library = name.dropLast(suffix.count) + ".so"
+      return images.first { $0.place == library } ?? images.first
+    }()
+
+    /// The path of the program; empty on other systems than Linux.
+    fileprivate static let pathOfProgram: String = {
+      #if os(Linux)
+        return ProcFileSystem.target(of: "/proc/self/exe")
+      #else
+        return ""
+      #endif
+    }()
 
     private let threadData: UnsafePointer<UInt>?
 
@@ -238,7 +259,7 @@ struct CodeImages: Sendable {
     #if os(Linux) && _pointerBitWidth(_64)
       images = LoadedImage.all.flatMap { image in
         // The image that the kernel maps into each process has no file, so its path has no slash.
-        let path = image.path.isEmpty ? Self.program : image.path
+        let path = image.path.isEmpty ? LoadedImage.pathOfProgram : image.path
         return path.contains("/")
           ? image.code.map { Image(range: $0, base: image.base, path: path) } : []
       }
@@ -254,8 +275,4 @@ struct CodeImages: Sendable {
     guard next < images.count, images[next].range.contains(address) else { return nil }
     return images[next]
   }
-
-  #if os(Linux) && _pointerBitWidth(_64)
-    private static let program = ProcFileSystem.target(of: "/proc/self/exe")
-  #endif
 }

@@ -37,37 +37,18 @@ import ClocksSupport
       XCTestTimelines.begin()
     }
 
-  /// A process that was started to run tests.
-  package enum TestProcess {
+  extension TestProcess {
     /// Returns whether the current process runs tests, by the arguments that an initializer receives.
-    ///
-    /// On Linux the executable is a test bundle itself. On Apple's platforms a tool has the bundle's path, or a
-    /// path in it, among its arguments; or Xcode names the bundle in the environment of an app.
     package static func isCurrent(
       _ count: CInt, _ arguments: UnsafePointer<UnsafePointer<CChar>?>?
     ) -> Bool {
       #if canImport(Darwin)
+        // Xcode names the bundle in the environment of an app.
         if Environment.namesTestBundle { return true }
-        return (0..<Int(count)).contains { arguments?[$0].map(isInBundle) ?? false }
-      #else
-        return arguments?.pointee.map(isBundle) ?? false
       #endif
-    }
-
-    private static func isBundle(_ path: UnsafePointer<CChar>) -> Bool {
-      let suffix: StaticString = ".xctest"
-      let length = strlen(path)
-      guard length >= suffix.utf8CodeUnitCount else { return false }
-      let end = path + (length - suffix.utf8CodeUnitCount)
-      return memcmp(end, suffix.utf8Start, suffix.utf8CodeUnitCount) == 0
-    }
-
-    /// Returns whether a path is that of a test bundle, or of a file in one.
-    static func isInBundle(_ path: UnsafePointer<CChar>) -> Bool {
-      if isBundle(path) { return true }
-      let part: StaticString = ".xctest/"
-      let text = UnsafeRawPointer(part.utf8Start).assumingMemoryBound(to: CChar.self)
-      return strstr(path, text) != nil
+      return (0..<Int(count)).contains { number in
+        arguments?[number].map { isShown(by: $0, isExecutable: number == 0) } ?? false
+      }
     }
   }
 #else

@@ -37,7 +37,7 @@ enum NondeterminismHooks {
       CallTables.redirect([RunLoopTimers.readClock.entry], in: .library("libFoundation.so"))
       let clocks = RuntimeClocks.isProgramVirtual ? [] : [readClock.entry]
       CallTables.redirect(
-        clocks + [rand.entry, random.entry, drand48.entry, getrandom.entry], in: .program)
+        clocks + [rand.entry, random.entry, drand48.entry, getrandom.entry], in: .tests)
     #endif
   }()
 

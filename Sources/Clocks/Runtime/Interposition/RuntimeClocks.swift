@@ -27,7 +27,9 @@ package enum RuntimeClocks {
 
   /// The reads and waits that are real although they should be virtual in every scope, in words.
   static var missing: [String] {
-    guard isForAll.load(ordering: .relaxed) else { return [] }
+    guard isForAll.load(ordering: .relaxed) else {
+      return isUnprepared ? [unpreparedReads] : []
+    }
     let reads =
       (redirected.clocks ? [] : ["reads of ContinuousClock"])
       + (redirected.dates ? [] : ["reads of Date"])
@@ -37,6 +39,20 @@ package enum RuntimeClocks {
       return reads
     #endif
   }
+
+  /// Whether the process runs tests with the test kit, although its arguments at load did not show that.
+  private static var isUnprepared: Bool {
+    #if os(Linux) && canImport(Glibc)
+      CompiledSwiftTesting.registered != nil && TestLibraries.mayBeRunning
+    #else
+      false
+    #endif
+  }
+
+  private static let unpreparedReads = """
+    reads of ContinuousClock and Date (the process did not show at its start that it runs tests: let the name of \
+    the executable end in .xctest, or pass it --testing-library and the library)
+    """
 
   /// Whether every scope reads virtual time, and not only explored ones. Set at load; later only tests change it.
   static let isForAll = Atomic(false)
@@ -80,9 +96,9 @@ package enum RuntimeClocks {
     /// A bundle that contains this package reads real time, because the package does. Must be called once, while the
     /// process has one thread.
     static func redirectProgram() {
-      guard LoadedImage.ofThisModule?.base != LoadedImage.all.first?.base else { return }
+      guard LoadedImage.ofThisModule?.base != LoadedImage.ofTests?.base else { return }
       let entries = [readClock.entry, readTimeOfDay.entry, readSeconds.entry]
-      _ = CallTables.redirectEach(entries, in: .program)
+      _ = CallTables.redirectEach(entries, in: .tests)
       LostCalls.noteMissing(entries)
       isProgramVirtual = true
     }

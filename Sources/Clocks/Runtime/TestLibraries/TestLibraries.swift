@@ -54,6 +54,9 @@ enum TestLibraries {
 
   static var isTestProcess: Bool { running != nil }
 
+  /// Whether a test library may run tests, although none is known to run. A program that runs no tests seldom has XCTest.
+  static var mayBeRunning: Bool { isTestProcess || XCTest.isLoaded }
+
   enum Library: String {
     case swiftTesting = "Swift Testing"
     case xcTest = "XCTest"
@@ -80,12 +83,10 @@ enum TestLibraries {
       if value == "swift-testing" { return .swiftTesting }
       if value == "xctest" { return .xcTest }
     }
-    // On Linux, `swift test` starts the bundle itself or, with some build systems, a runner for it.
-    // On Apple platforms it passes the bundle's path to a tool.
-    guard
-      arguments.contains(where: { $0.hasSuffix(".xctest") })
-        || arguments.first?.hasSuffix("-test-runner") == true
-    else { return nil }
+    let isTestProcess = arguments.enumerated().contains {
+      TestProcess.isShown(by: $1, isExecutable: $0 == 0)
+    }
+    guard isTestProcess else { return nil }
     return isXCTestToBeAssumed ? .xcTest : .swiftTesting
   }
 }
