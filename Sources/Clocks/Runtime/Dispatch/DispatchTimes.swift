@@ -44,13 +44,34 @@
     static func delay(until instant: UInt64, for owner: TaskOwner?) -> Duration? {
       guard instant != never else { return nil }
       guard instant != now, instant != wallNow else { return .zero }
-      let isUptime = instant >> 63 == 0
+      let isUptime = isUptime(instant)
       let isDate = isDate(instant)
       let value = isUptime ? instant : isDate ? 0 &- instant : instant & ~(1 << 63)
       let clock = isUptime ? CLOCK_MONOTONIC : isDate ? CLOCK_REALTIME : CLOCK_BOOTTIME
       let present = read(clock, of: owner)
       return value > present ? .nanoseconds(Int64(clamping: value - present)) : .zero
     }
+
+    /// Returns the reading of a clock at an instant; `nil` if the instant never comes.
+    ///
+    /// - Parameter clock: That of the date for a date that is virtual, else the monotonic clock.
+    static func reading(of clock: clockid_t, at instant: UInt64, for owner: TaskOwner) -> UInt64? {
+      switch instant {
+      case never: nil
+      case now, wallNow: read(clock, of: owner)
+      // Not computed from the present, because another thread may set the date meanwhile.
+      case _ where clock == CLOCK_REALTIME: 0 &- instant
+      case _ where isUptime(instant): instant
+      default:
+        // A reading is less than 2^62, so the sum does not overflow.
+        delay(until: instant, for: owner).map {
+          min(read(clock, of: owner) + UInt64($0.wholeNanoseconds), UInt64(Int64.max))
+        }
+      }
+    }
+
+    /// Whether an instant is one of the monotonic clock. `now` is such an instant, too.
+    static func isUptime(_ instant: UInt64) -> Bool { instant >> 63 == 0 }
 
     /// Whether an instant is a date. `never` and `wallNow` are dates, too.
     static func isDate(_ instant: UInt64) -> Bool { instant >> 62 == 0b11 }

@@ -85,12 +85,8 @@ import ClocksSupport
         self.interval = interval > 0 && interval < UInt64(Int64.max) ? interval : nil
         let isOfDate = DispatchTimes.virtualDate(start, of: owner) != nil
         clock = isOfDate ? CLOCK_REALTIME : CLOCK_MONOTONIC
-        next = DispatchTimes.delay(until: start, for: owner).map { delay in
-          // A date is not computed from the present, because another thread may set the date meanwhile.
-          if isOfDate, delay > .zero { return 0 &- start }
-          // A reading is less than 2^62, so the sum does not overflow.
-          return min(now + UInt64(delay.wholeNanoseconds), UInt64(Int64.max))
-        }
+        // A start in the past stays there: the first call of the handler stands for all firings since then.
+        next = DispatchTimes.reading(of: clock, at: start, for: owner)
         // Makes Dispatch forget the timer's former times.
         dispatch_source_set_timer(source, DispatchTimes.never, DispatchTimes.never, 0)
         if runs { wait() }
@@ -261,6 +257,9 @@ import ClocksSupport
         event.isDue = true
         count(&event)
         dispatch_source_set_timer(source, DispatchTimes.now, DispatchTimes.never, 0)
+      } else {
+        // A handler that is set later does not learn of them.
+        firings.new = 0
       }
       wait()
     }
@@ -282,7 +281,9 @@ import ClocksSupport
       lock.withLock {
         self[keyPath: work].hasHandler = block != nil
         // The handler ends the count of work that is due. Without a handler, that work must not count.
-        if block == nil { forget(&self[keyPath: work]) }
+        guard block == nil else { return }
+        forget(&self[keyPath: work])
+        if work == \.event { firings.new = 0 }
       }
       replace(block, by: set, for: work)
     }
