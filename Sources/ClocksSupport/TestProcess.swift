@@ -14,20 +14,14 @@ package enum TestProcess {
   package static func isShown(by argument: UnsafePointer<CChar>, isExecutable: Bool) -> Bool {
     if isExecutable, ends(argument, with: runnerSuffix) { return true }
     #if canImport(Darwin)
-      if isInBundle(argument) { return true }
+      let isBundle =
+        ends(argument, with: ".xctest") || strstr(argument, characters(".xctest/")) != nil
     #else
-      if isExecutable, ends(argument, with: bundleSuffix) { return true }
+      let isBundle = isExecutable && ends(argument, with: ".xctest")
     #endif
     let option: StaticString = "--testing-library"
-    return strncmp(argument, characters(option), option.utf8CodeUnitCount) == 0
+    return isBundle || strncmp(argument, characters(option), option.utf8CodeUnitCount) == 0
   }
-
-  /// Returns whether a path is that of a test bundle, or of a file in one.
-  package static func isInBundle(_ path: UnsafePointer<CChar>) -> Bool {
-    ends(path, with: bundleSuffix) || strstr(path, characters(".xctest/")) != nil
-  }
-
-  private static let bundleSuffix: StaticString = ".xctest"
 
   private static func ends(_ text: UnsafePointer<CChar>, with suffix: StaticString) -> Bool {
     let length = strlen(text)

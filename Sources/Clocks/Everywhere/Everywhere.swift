@@ -46,7 +46,7 @@ package enum Everywhere {
     Watchdog.checksOften = true
     Environment.beginRecording()
     #if os(Linux) && canImport(Glibc)
-      RuntimeClocks.redirectProgram()
+      RuntimeClocks.redirectTestBundle()
     #endif
     EverywhereXCTest.begin()
   }

@@ -16,6 +16,12 @@ import Testing
         calls.add("\(source.data) at \(Double(time) / 1e9)")
       }
     }
+
+    /// Lets the timer fire after 1, 5, 9, … seconds.
+    func activate() {
+      source.schedule(deadline: .now() + 1, repeating: 4)
+      source.activate()
+    }
   }
 
   private struct Use: Sendable, CustomTestStringConvertible {
@@ -35,30 +41,30 @@ import Testing
     try await Task.sleep(for: .seconds(seconds))
   }
 
+  private static func scheduled(
+    _ description: String, _ calls: [String],
+    _ schedule: @escaping @Sendable (any DispatchSourceTimer) -> Void
+  ) -> Use {
+    Use(description, calls) {
+      $0.handle()
+      schedule($0.source)
+      $0.source.activate()
+      try await sleep(9)
+    }
+  }
+
   private static let uses: [Use] = [
-    Use("starts in the past", ["3 at 0.0", "1 at 2.0", "1 at 6.0"]) {
-      $0.handle()
-      $0.source.schedule(deadline: .now() - 10, repeating: 4)
-      $0.source.activate()
-      try await sleep(9)
+    scheduled("starts in the past", ["3 at 0.0", "1 at 2.0", "1 at 6.0"]) {
+      $0.schedule(deadline: .now() - 10, repeating: 4)
     },
-    Use("starts at a date in the past", ["3 at 0.0", "1 at 2.0", "1 at 6.0"]) {
-      $0.handle()
-      $0.source.schedule(wallDeadline: .now() - 10, repeating: 4)
-      $0.source.activate()
-      try await sleep(9)
+    scheduled("starts at a date in the past", ["3 at 0.0", "1 at 2.0", "1 at 6.0"]) {
+      $0.schedule(wallDeadline: .now() - 10, repeating: 4)
     },
-    Use("starts now", ["1 at 0.0", "1 at 4.0", "1 at 8.0"]) {
-      $0.handle()
-      $0.source.schedule(wallDeadline: .now(), repeating: 4)
-      $0.source.activate()
-      try await sleep(9)
+    scheduled("starts now", ["1 at 0.0", "1 at 4.0", "1 at 8.0"]) {
+      $0.schedule(wallDeadline: .now(), repeating: 4)
     },
-    Use("fires once, in the past", ["1 at 0.0"]) {
-      $0.handle()
-      $0.source.schedule(deadline: .now() - 10)
-      $0.source.activate()
-      try await sleep(9)
+    scheduled("fires once, in the past", ["1 at 0.0"]) {
+      $0.schedule(deadline: .now() - 10)
     },
     Use("is activated late", ["3 at 10.5", "1 at 13.0", "1 at 17.0"]) {
       $0.handle()
@@ -69,8 +75,7 @@ import Testing
     },
     Use("is suspended", ["1 at 1.0", "2 at 10.5", "1 at 13.0", "1 at 17.0"]) {
       $0.handle()
-      $0.source.schedule(deadline: .now() + 1, repeating: 4)
-      $0.source.activate()
+      $0.activate()
       try await sleep(2)
       $0.source.suspend()
       try await sleep(8.5)
@@ -79,16 +84,14 @@ import Testing
     },
     Use("is set to the past", ["1 at 1.0", "3 at 2.0", "1 at 4.5", "1 at 7.5"]) {
       $0.handle()
-      $0.source.schedule(deadline: .now() + 1, repeating: 4)
-      $0.source.activate()
+      $0.activate()
       try await sleep(2)
       $0.source.schedule(deadline: .now() - 6.5, repeating: 3)
       try await sleep(7)
     },
     Use("is set to the past while suspended", ["1 at 1.0", "3 at 7.0", "1 at 7.5", "1 at 10.5"]) {
       $0.handle()
-      $0.source.schedule(deadline: .now() + 1, repeating: 4)
-      $0.source.activate()
+      $0.activate()
       try await sleep(2)
       $0.source.suspend()
       try await sleep(4)
@@ -98,15 +101,13 @@ import Testing
       try await sleep(5)
     },
     Use("gets its handler later", ["1 at 13.0", "1 at 17.0"]) {
-      $0.source.schedule(deadline: .now() + 1, repeating: 4)
-      $0.source.activate()
+      $0.activate()
       try await sleep(10.5)
       $0.handle()
       try await sleep(9)
     },
     Use("gets its handler while suspended", ["1 at 10.5", "1 at 13.0", "1 at 17.0"]) {
-      $0.source.schedule(deadline: .now() + 1, repeating: 4)
-      $0.source.activate()
+      $0.activate()
       try await sleep(6)
       $0.source.suspend()
       $0.handle()
@@ -116,8 +117,7 @@ import Testing
     },
     Use("has no handler for a while", ["1 at 1.0", "1 at 13.0", "1 at 17.0"]) {
       $0.handle()
-      $0.source.schedule(deadline: .now() + 1, repeating: 4)
-      $0.source.activate()
+      $0.activate()
       try await sleep(2)
       $0.source.setEventHandler(handler: nil)
       try await sleep(8.5)

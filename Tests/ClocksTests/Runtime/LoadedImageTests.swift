@@ -31,6 +31,15 @@ import Testing
       #expect(CodeImages().image(of: 1) == nil)
     }
 
+    @Test(
+      arguments: [
+        ("/a/ShopTests-test-runner", "ShopTests.so"), ("ShopTests-test-runner", "ShopTests.so"),
+        ("/a/ShopPackageTests.xctest", nil), ("/a-test-runner/app", nil), ("", nil),
+      ] as [(String, String?)])
+    func aRunnerHasALibraryOfTests(_ program: String, _ library: String?) {
+      #expect(LoadedImage.libraryOfTests(runBy: program) == library)
+    }
+
     @Test func theDynamicSectionHasAbsoluteAddresses() throws {
       let runtime = try #require(LoadedImage.all(named: "libswift_Concurrency").first)
       let pointer = try #require(runtime.dynamicPointer(.names, to: CChar.self))

@@ -203,15 +203,15 @@ private final class MappedFile {
 
 /// Whether this copy of the package is the one that installs its hooks.
 package enum OwnCopy {
-  /// Whether the image of the tests contains another copy, which installs the hooks.
+  /// Whether the test bundle contains another copy, which installs the hooks.
   ///
-  /// In another image O(symbols of the image of the tests), else O(1).
+  /// O(symbols of the test bundle) for a copy in another image, else O(1).
   package static let standsBack: Bool = {
     #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)
-      guard let tests = LoadedImage.ofTests else { return false }
+      guard let bundle = LoadedImage.testBundle else { return false }
       let here = UInt(bitPattern: unsafeBitCast(marker, to: UnsafeRawPointer?.self))
-      if tests.code.contains(where: { $0.contains(here) }) { return false }
-      let file = tests.path.isEmpty ? "/proc/self/exe" : tests.path
+      if bundle.code.contains(where: { $0.contains(here) }) { return false }
+      let file = bundle.path.isEmpty ? "/proc/self/exe" : bundle.path
       return SymbolTable(path: file)?.address(ofSymbol: name) != nil
     #else
       return false

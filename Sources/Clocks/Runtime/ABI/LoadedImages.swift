@@ -28,9 +28,9 @@ struct LoadedImage {
   #if canImport(Darwin)
     private let header: UnsafeRawPointer
 
-    /// Not read on this platform.
+    // Not read on this platform.
     static var ofThisModule: LoadedImage? { nil }
-    static var ofTests: LoadedImage? { nil }
+    static var testBundle: LoadedImage? { nil }
 
     /// All images, the program first. O(images).
     static var all: [LoadedImage] {
@@ -86,16 +86,19 @@ struct LoadedImage {
       }
     }
 
-    /// The image with the tests of a test process: the program, or the library for which the program is a runner.
-    nonisolated(unsafe) static let ofTests: LoadedImage? = {
+    /// The image that contains the tests: the program, or the library that it runs.
+    nonisolated(unsafe) static let testBundle: LoadedImage? = {
       let images = all
-      let suffix = "\(TestProcess.runnerSuffix)"
-      guard let name = pathOfProgram.split(separator: "/").last, name.hasSuffix(suffix) else {
-        return images.first
-      }
-      let library = name.dropLast(suffix.count) + ".so"
+      guard let library = libraryOfTests(runBy: pathOfProgram) else { return images.first }
       return images.first { $0.place == library } ?? images.first
     }()
+
+    /// The file name of the library whose tests a program runs; `nil` if the program contains its tests.
+    static func libraryOfTests(runBy program: String) -> String? {
+      let suffix = "\(TestProcess.runnerSuffix)"
+      guard program.hasSuffix(suffix) else { return nil }
+      return program.dropLast(suffix.count).split(separator: "/").last.map { "\($0).so" }
+    }
 
     /// The path of the program; empty on other systems than Linux.
     fileprivate static let pathOfProgram: String = {

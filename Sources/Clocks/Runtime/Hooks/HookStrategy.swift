@@ -160,7 +160,7 @@ enum JobHook {
 /// Another copy of this module in the process, as when a dynamic library and the test bundle have both linked it.
 ///
 /// Each copy has its own hooks, schedulers and clocks, but the runtime calls the hooks of only one. If both copies
-/// install them at load, the copy in the image of the tests wins. Otherwise the first copy wins.
+/// install them at load, the test bundle's copy wins. Otherwise the first copy wins.
 /// A copy recognizes another by the type of the default executor, so neither needs the other's symbols.
 enum OtherCopy {
   private static let executors = ["SPIDefaultExecutor", "PatchedDefaultExecutor"]
@@ -186,7 +186,7 @@ enum OtherCopy {
   /// Returns whether another copy has the hooks, and keeps them. Warns if this copy takes them.
   static func keepsHooks(_ isAtLoad: Bool) -> Bool {
     guard let image else { return false }
-    guard isAtLoad, let own = LoadedImage.ofThisModule, own.base == LoadedImage.ofTests?.base
+    guard isAtLoad, let own = LoadedImage.ofThisModule, own.base == LoadedImage.testBundle?.base
     else { return true }
     let text = text(have: own.place, other: image.place)
     Terminal.writeLine("warning: \(text)")

@@ -41,15 +41,14 @@ package enum RuntimeSymbol {
     package enum Callers {
       /// A library, by the beginning of its file name.
       case library(StaticString)
-      /// The program or library that contains the tests.
-      case tests
+      case testBundle
       /// The program and all libraries except Dispatch and those of the Swift runtime.
       case users
 
       fileprivate var images: [LoadedImage] {
         switch self {
         case .library(let name): LoadedImage.all(named: name)
-        case .tests: [LoadedImage.ofTests].compactMap { $0 }
+        case .testBundle: [LoadedImage.testBundle].compactMap { $0 }
         case .users:
           // The program has an empty name.
           LoadedImage.all.filter {

@@ -35,9 +35,9 @@ enum NondeterminismHooks {
       CallTables.redirect([makeUUID.entry], in: .library("libFoundationEssentials.so"))
       CallTables.redirect([readClock.entry], in: .library("libdispatch.so"))
       CallTables.redirect([RunLoopTimers.readClock.entry], in: .library("libFoundation.so"))
-      let clocks = RuntimeClocks.isProgramVirtual ? [] : [readClock.entry]
+      let clocks = RuntimeClocks.isTestBundleVirtual ? [] : [readClock.entry]
       CallTables.redirect(
-        clocks + [rand.entry, random.entry, drand48.entry, getrandom.entry], in: .tests)
+        clocks + [rand.entry, random.entry, drand48.entry, getrandom.entry], in: .testBundle)
     #endif
   }()
 

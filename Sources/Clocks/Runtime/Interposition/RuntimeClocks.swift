@@ -95,12 +95,12 @@ package enum RuntimeClocks {
     ///
     /// A bundle that contains this package reads real time, because the package does. Must be called once, while the
     /// process has one thread.
-    static func redirectProgram() {
-      guard LoadedImage.ofThisModule?.base != LoadedImage.ofTests?.base else { return }
+    static func redirectTestBundle() {
+      guard LoadedImage.ofThisModule?.base != LoadedImage.testBundle?.base else { return }
       let entries = [readClock.entry, readTimeOfDay.entry, readSeconds.entry]
-      _ = CallTables.redirectEach(entries, in: .tests)
+      _ = CallTables.redirectEach(entries, in: .testBundle)
       LostCalls.noteMissing(entries)
-      isProgramVirtual = true
+      isTestBundleVirtual = true
     }
 
     private static let readTimeOfDay:
@@ -126,7 +126,7 @@ package enum RuntimeClocks {
     }
 
     /// Whether the test bundle reads virtual time.
-    nonisolated(unsafe) private(set) static var isProgramVirtual = false
+    nonisolated(unsafe) private(set) static var isTestBundleVirtual = false
 
     /// Foundation reads the date, and the uptime for `ProcessInfo`.
     private static let readClock: Interposed<ReadClock> = Interposed("clock_gettime") {

@@ -54,7 +54,7 @@ enum TestLibraries {
 
   static var isTestProcess: Bool { running != nil }
 
-  /// Whether a test library may run tests, although none is known to run. A program that runs no tests seldom has XCTest.
+  /// Whether a test library runs, or XCTest is loaded. Few programs load XCTest and run no tests.
   static var mayBeRunning: Bool { isTestProcess || XCTest.isLoaded }
 
   enum Library: String {
