@@ -208,7 +208,7 @@ guarantee(
 guarantee(
     "Unowned jobs run where they would run without the package, and a reported blockage stops none",
     "UnownedJobsTests|OwnershipTests",
-    ("UnownedJobs.useMoreThreads", "for _ in 0..<count { startThread(isQueueBlocked: true) }",
+    ("UnownedJobs.useMoreThreads", "for _ in 0..<count { startExtraThread(for: jobs) }",
      "_ = count"),
 )
 guarantee(

@@ -36,8 +36,10 @@ private let noKeyIsLeft = "Clocks: this process has used up all its thread-speci
   import WinSDK
 
   public typealias ThreadKey = DWORD
+  public typealias ThreadEnd = (UnsafeMutableRawPointer) -> Void
 
-  package func makeThreadKey() -> ThreadKey {
+  /// The closure is never called on this platform.
+  package func makeThreadKey(_: ThreadEnd? = nil) -> ThreadKey {
     let key = TlsAlloc()
     // `TLS_OUT_OF_INDEXES`
     guard key != .max else { fatalError(noKeyIsLeft) }
@@ -51,11 +53,13 @@ private let noKeyIsLeft = "Clocks: this process has used up all its thread-speci
   }
 #elseif canImport(WASILibc)
   public typealias ThreadKey = Int
+  public typealias ThreadEnd = (UnsafeMutableRawPointer) -> Void
 
   /// The values of the keys. In WebAssembly, Swift's tasks run on one thread, so the values need no lock.
   nonisolated(unsafe) private var threadValues: [UnsafeMutableRawPointer?] = []
 
-  package func makeThreadKey() -> ThreadKey {
+  /// No thread ends on this platform.
+  package func makeThreadKey(_: ThreadEnd? = nil) -> ThreadKey {
     threadValues.append(nil)
     return threadValues.count - 1
   }
@@ -67,10 +71,16 @@ private let noKeyIsLeft = "Clocks: this process has used up all its thread-speci
   }
 #else
   public typealias ThreadKey = pthread_key_t
+  #if canImport(Darwin)
+    public typealias ThreadEnd = @convention(c) (UnsafeMutableRawPointer) -> Void
+  #else
+    public typealias ThreadEnd = @convention(c) (UnsafeMutableRawPointer?) -> Void
+  #endif
 
-  package func makeThreadKey() -> ThreadKey {
+  /// - Parameter threadEnds: Called with a thread's value when the thread ends, unless the value is `nil`.
+  package func makeThreadKey(_ threadEnds: ThreadEnd? = nil) -> ThreadKey {
     var key = pthread_key_t()
-    guard pthread_key_create(&key, nil) == 0 else { fatalError(noKeyIsLeft) }
+    guard pthread_key_create(&key, threadEnds) == 0 else { fatalError(noKeyIsLeft) }
     return key
   }
 

@@ -229,7 +229,8 @@ extension Scheduler {
         state.idleness.externallyStartedJobsBegan(isOnMain: isOnMain)
         guard state.activity.running == nil else { return }
         state.activity.externallyStartedTask = context.pointee.taskID
-        threadMark.store(UInt(bitPattern: context), ordering: .relaxed)
+        let place = context.pointee.placeInFrame
+        threadMark.store(place == 0 ? UInt(bitPattern: context) : place, ordering: .relaxed)
       }
     } else if RuntimeHooks.isOnMainQueue {
       // The job began before the hooks were installed. It ends before the main thread runs its next job.
@@ -254,17 +255,12 @@ extension Scheduler {
   /// O(members) for the first task of a test case, and O(1) for each later one.
   private func adoptTestCase(of task: UInt64) {
     guard TestCaseMembership.isOn else { return }
-    TestCaseMembership.adopt(task, by: self) { member, isTestCase, yields in
+    TestCaseMembership.adopt(task, by: self) { member, isTestCase in
       change { state in
         state.liveTasks.insert(member)
         if member.id != task {
           // A job of the member may be running.
           state.idleness.externalTasks.noteMayRunExternally(member)
-          for _ in 0..<yields {
-            if state.idleness.externalTasks.externalJobBegan(member) {
-              state.taskBecameExternal(member.id)
-            }
-          }
         }
         return isTestCase ? state.testLifetime.add(user: member) : []
       }

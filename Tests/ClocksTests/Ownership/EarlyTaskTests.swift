@@ -67,31 +67,6 @@ import Testing
     }
   #endif
 
-  /// The test waits for both of two jobs that will resume a task, if it adopts the task before they have run.
-  @Test func eachJobThatWillResumeATaskIsAwaited() async {
-    let scheduler = Scheduler(origin: .here())
-    scheduler.retain()
-    defer { scheduler.release() }
-    let running = Log<Int>()
-    await Task.detached {
-      guard let task = UnownedTask.current else { return }
-      let id = task.id
-      TestCaseMembership.noteTestCase(task.job)
-      var yielder: UInt64 = 0
-      for _ in 1...2 { _ = TestCaseMembership.hasYielded(&yielder) }
-      await Task {
-        scheduler.admitCurrentTask(among: ClockUsers())
-        func note() { running.add(scheduler.change { $0.idleness.externalTasks.running }) }
-        note()
-        for _ in 1...2 {
-          TestCaseMembership.yieldEnded(of: id)
-          note()
-        }
-      }.value
-    }.value
-    #expect(running.all == [1, 1, 0])
-  }
-
   @Test func nothingKeepsATaskOfATestCaseThatIsOver() async {
     final class Result: Sendable {}
     weak var result: Result?

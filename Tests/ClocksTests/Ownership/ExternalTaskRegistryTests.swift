@@ -1,3 +1,5 @@
+import Foundation
+import Synchronization
 import Testing
 
 @testable import Clocks
@@ -7,6 +9,7 @@ import Testing
   private final class Owner: TaskOwner, @unchecked Sendable {
     let back = AsyncStream.makeStream(of: UInt64.self)
     let log = Log<UInt64>()
+    let absences = Log<UInt64>()
     let rechecks = Log<UInt64>()
 
     override func recheckExternalTasks() {
@@ -16,6 +19,7 @@ import Testing
 
     override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
       log.add(task)
+      absences.add(absence)
       back.continuation.yield(task)
     }
   }
@@ -51,6 +55,44 @@ import Testing
 
     await clock.advance(by: .seconds(1))
     try await task.value
+  }
+
+  /// Thread A ends a job without a lock, while thread B notes that the job's task may be external.
+  @Test func noReturnIsLostWhileATaskIsAdded() async throws {
+    let clock = TestClock()
+    let owner = Owner(isVirtual: false)
+    let (task, handle) = try await sleepingTask(on: clock)
+    for round in 0..<3_000 {
+      let number = addWhileAJobEnds(handle, owner, delay: round % 40)
+      guard let number else { continue }
+      // By thread A, or by a thread of another test.
+      let isBack = await becomesTrue { owner.absences.all.last == number }
+      try #require(isBack, "round \(round)")
+    }
+
+    await clock.advance(by: .seconds(1))
+    try await task.value
+  }
+
+  private func addWhileAJobEnds(_ handle: RetainedTask, _ owner: Owner, delay: Int) -> UInt64? {
+    let hasBegun = Atomic(false)
+    let mayEnd = Atomic(false)
+    nonisolated(unsafe) var number: UInt64?
+    DispatchQueue.concurrentPerform(iterations: 2) { index in
+      if index == 0 {
+        let job = ExternalTaskRegistry.beginJob(of: handle.id)
+        hasBegun.store(true, ordering: .releasing)
+        // With one thread, the other call begins when this one has ended.
+        for _ in 0..<1_000 where !mayEnd.load(ordering: .acquiring) {}
+        ExternalTaskRegistry.endJob(job)
+      } else {
+        for _ in 0..<1_000 where !hasBegun.load(ordering: .acquiring) {}
+        mayEnd.store(true, ordering: .releasing)
+        for _ in 0..<delay { _ = hasBegun.load(ordering: .acquiring) }
+        number = ExternalTaskRegistry.add(handle, of: owner, onlyOwnerCanTell: false)
+      }
+    }
+    return number
   }
 
   /// Hundreds of threads may look together. A third one would find what the second one finds.

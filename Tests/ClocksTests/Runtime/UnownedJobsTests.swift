@@ -9,7 +9,13 @@ import Testing
 /// The threads of jobs that belong to no test.
 @Suite(.serialized) struct UnownedJobsTests {
   /// Lives as long as the process, as its queue needs it.
-  private static let jobs = UnownedJobs(priority: 21)
+  private static func newJobs(priority: Int) -> UnownedJobs.Reference {
+    let jobs = UnownedJobs.Reference.allocate(capacity: 1)
+    jobs.initialize(to: UnownedJobs(priority: priority))
+    return jobs
+  }
+
+  nonisolated(unsafe) private static let jobs = newJobs(priority: 21)
 
   /// As in the runtime, which has as many threads for the jobs of one priority as there are cores.
   @Test(.timeLimit(.minutes(10))) func asManyRunTogetherAsThereAreCores() async throws {
@@ -22,14 +28,15 @@ import Testing
         mayEnd.wait()
       }
       let job = ThreadContext.capturingNextJob { Task { body() } }
-      Self.jobs.submit(ReadyJob(job: try #require(job), taskID: 0, executor: .pool))
+      UnownedJobs.submit(
+        ReadyJob(job: try #require(job), taskID: 0, executor: .pool), to: Self.jobs)
     }
     // Other tests use threads of Dispatch, too.
     while begun.value < cores { try await Task.sleep(for: .milliseconds(1)) }
     try await Task.sleep(for: .milliseconds(50))
     #expect(begun.value == cores)
     // A blockage was reported: now the others run, too.
-    Self.jobs.useMoreThreads()
+    UnownedJobs.useMoreThreads(for: Self.jobs)
     while begun.value < cores * 2 { try await Task.sleep(for: .milliseconds(1)) }
     for _ in 0..<(cores * 2) { mayEnd.signal() }
   }
@@ -70,12 +77,10 @@ import Testing
 
   /// Jobs that each run until they are told to end.
   private final class HeldJobs: Sendable {
-    /// Lives as long as the process, as its queue needs it.
-    private static let jobs = UnownedJobs(priority: 17)
+    nonisolated(unsafe) static let jobs = newJobs(priority: 17)
 
     private let mayEnd = (0..<3).map { _ in DispatchSemaphore(value: 0) }
     private let begun = Tally()
-    let waitsOver = Tally()
 
     /// Submits a job, and returns when it has begun.
     func begin(_ number: Int) async throws {
@@ -85,14 +90,26 @@ import Testing
       }
       let job = ThreadContext.capturingNextJob { Task { body() } }
       let count = begun.value
-      Self.jobs.submit(ReadyJob(job: try #require(job), taskID: 0, executor: .pool))
+      UnownedJobs.submit(
+        ReadyJob(job: try #require(job), taskID: 0, executor: .pool), to: Self.jobs)
       while begun.value == count { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    func wait() { Self.jobs.wait(for: UnownedJobs.CountedEnds(count: 1) { self.waitsOver.add() }) }
+    /// Waits for the jobs that are present.
+    func wait() -> Wait { Wait(present: UnownedJobs.Present(in: [Self.jobs])) }
 
     /// Lets a job end. Its thread notes that after an unknown time.
     func end(_ number: Int) { mayEnd[number].signal() }
+  }
+
+  private final class Wait: Sendable {
+    private let hasEnded = Atomic(false)
+
+    init(present: UnownedJobs.Present) {
+      present.whenOver(while: { true }, { self.hasEnded.store(true, ordering: .relaxed) })
+    }
+
+    var isOver: Bool { hasEnded.load(ordering: .relaxed) }
   }
 
   /// A wait ends with the last of the jobs that were present when it began, in whatever order they end.
@@ -101,22 +118,21 @@ import Testing
   @Test(.enabled(if: ProcessInfo.processInfo.processorCount > 1), .timeLimit(.minutes(10)))
   func aWaitEndsWithTheJobsThatWerePresent() async throws {
     let held = HeldJobs()
-    held.wait()
-    #expect(held.waitsOver.value == 1)
+    let ofNone = held.wait()
+    #expect(await becomesTrue { ofNone.isOver })
     try await held.begin(0)
-    held.wait()
+    let ofFirst = held.wait()
     try await held.begin(1)
-    held.wait()
+    let ofBoth = held.wait()
     held.end(1)
     try await Task.sleep(for: .milliseconds(50))
-    #expect(held.waitsOver.value == 1)
+    #expect(!ofFirst.isOver)
+    #expect(!ofBoth.isOver)
     // Younger than both waits, so they do not wait for its end.
     try await held.begin(2)
     held.end(0)
-    while held.waitsOver.value < 3 { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(await becomesTrue { ofFirst.isOver && ofBoth.isOver })
     held.end(2)
-    try await Task.sleep(for: .milliseconds(50))
-    #expect(held.waitsOver.value == 3)
   }
 
   /// A task outside the test that waits, and then notes that it has run.

@@ -5,10 +5,10 @@ import ClocksSupport
 extension ThreadContext {
   /// Runs `body` as in a job that began before the hooks were installed.
   static func withoutContext(_ body: () -> Void) {
-    let key = prepare()
-    let outer = threadValue(key)
-    setThreadValue(key, nil)
+    let thread = ThreadState.ofThread
+    let (context, job) = (thread.pointee.context, thread.pointee.unownedJob)
+    (thread.pointee.context, thread.pointee.unownedJob) = (nil, nil)
     body()
-    setThreadValue(key, outer)
+    (thread.pointee.context, thread.pointee.unownedJob) = (context, job)
   }
 }

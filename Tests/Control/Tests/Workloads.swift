@@ -99,6 +99,14 @@ private actor Account {
   }
 }
 
+@Suite struct ManyTasks {
+  @Test(arguments: 1...20) func yield(_ number: Int) async {
+    await withTaskGroup { group in
+      for _ in 0..<2_500 { group.addTask { await Task.yield() } }
+    }
+  }
+}
+
 @Suite struct BlockedPool {
   private func block() { Thread.sleep(forTimeInterval: 0.05) }
 

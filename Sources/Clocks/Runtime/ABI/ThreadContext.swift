@@ -92,7 +92,11 @@ struct ThreadContext {
   /// The owners for which the job counts as externally started, and that wait for its end.
   ///
   /// Such an owner has adopted the job's task while the job ran, or has started the job, which has paused since.
-  var ownersAwaitingEnd: [TaskOwner] = []
+  var ownersAwaitingEnd: [TaskOwner] = [] {
+    didSet { isEndAwaited = !ownersAwaitingEnd.isEmpty }
+  }
+  /// Whether there are such owners. A debug build reads a flag faster than an array.
+  private(set) var isEndAwaited = false
 
   /// Whether a job runs now, as opposed to the loop between jobs.
   var isInJob = false
@@ -115,38 +119,41 @@ struct ThreadContext {
   /// The innermost `DispatchQueue.sync` that runs on the thread, in suites that were not written for virtual time.
   var sync: UnsafePointer<SyncQueue>?
 
+  /// An address in the frame of the function that runs the job; 0 if the context itself is in that frame.
+  var placeInFrame: UInt = 0
+
   /// The context of the current thread; `nil` if its job did not pass through the hooks.
-  @_transparent
   static var current: UnsafeMutablePointer<ThreadContext>? {
-    guard let key else { return nil }
-    return threadValue(key)?.assumingMemoryBound(to: ThreadContext.self)
+    guard let thread = ThreadState.existing else { return nil }
+    return thread.pointee.context ?? makeForUnownedJob(on: thread)
   }
 
-  @_transparent
+  /// Makes the context of the thread's unowned job; `nil` if the thread runs none.
+  ///
+  /// Most unowned jobs end without a context, because they belong to no test.
+  @inline(never)
+  private static func makeForUnownedJob(
+    on thread: ThreadState.Reference
+  ) -> UnsafeMutablePointer<ThreadContext>? {
+    guard let job = thread.pointee.unownedJob else { return nil }
+    let context = job.pointee.context
+    context.initialize(
+      to: ThreadContext(
+        taskID: RunningJobs.task(of: job), isInJob: true,
+        placeInFrame: thread.pointee.placeInFrame))
+    thread.pointee.context = context
+    return context
+  }
+
   mutating func run(_ body: (UnsafeMutablePointer<ThreadContext>) -> Void) {
-    let key = Self.key ?? Self.prepare()
-    let outer = threadValue(key)
+    let thread = ThreadState.ofThread
+    let outer = thread.pointee.context
     withUnsafeMutablePointer(to: &self) { pointer in
-      setThreadValue(key, pointer)
+      thread.pointee.context = pointer
       body(pointer)
-      setThreadValue(key, outer)
+      thread.pointee.context = outer
     }
   }
-
-  /// The key of the contexts; `nil` before the hooks are installed.
-  ///
-  /// The key is a variable, because reading a lazy constant costs more than looking up the context by the key.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var key: ThreadKey?
-
-  /// Creates the key. Must be called before the hooks are installed. Thread-safe.
-  @discardableResult @inline(never)
-  static func prepare() -> ThreadKey { madeKey }
-
-  private static let madeKey: ThreadKey = {
-    let made = makeThreadKey()
-    key = made
-    return made
-  }()
 }
 
 extension ThreadContext {
@@ -163,11 +170,11 @@ extension ThreadContext {
     context?.pointee.keepsNext = false
   }
 
-  mutating func keep(_ job: UnownedJob, for yielder: UInt64) {
+  mutating func keep(_ job: UnownedJob) {
     keepsNext = false
     hasKept = true
     kept = ReadyJob(
-      job: job, taskID: yielder, executor: .pool,
+      job: job, taskID: 0, executor: .pool,
       isCounted: TaskOwnership.shared.unownedJobWillRun())
   }
 
@@ -235,73 +242,4 @@ struct TimeInRunLoops {
 
   /// The time in run loops up to now, including a run loop in progress.
   var nanoseconds: UInt64 { sum + (start?.nanosecondsSince ?? 0) }
-}
-
-/// The variable in which the runtime notes the task that a thread runs.
-/// Any thread may read the variable while its thread is known to be alive.
-struct CurrentTaskSlot {
-  private let place: UnsafePointer<UInt>
-
-  /// The variable of the current thread; `nil` if its address is not known.
-  static var ofThread: CurrentTaskSlot? {
-    #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)
-      guard let distance,
-        let place = UnsafePointer<UInt>(bitPattern: UInt(pthread_self()) &+ distance)
-      else { return nil }
-      return CurrentTaskSlot(place: place)
-    #else
-      return nil
-    #endif
-  }
-
-  /// Returns whether the thread now runs a task other than the given one.
-  func isAnother(than task: UnownedJob) -> Bool {
-    let running = place.pointee
-    return running != 0 && running != unsafeBitCast(task, to: UInt.self)
-  }
-
-  #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)
-    /// The distance of the variable from the beginning of the thread's own data.
-    ///
-    /// The distance is equal in all threads, because the runtime's library was loaded when the program began. It is
-    /// verified on another thread with another task. `nil` if no distance fits, or more than one.
-    static let distance: UInt? = {
-      guard TaskStatus.isReadable else { return nil }
-      let here = candidates()
-      guard here.count == 1 else { return nil }
-      nonisolated(unsafe) var there: [UInt] = []
-      var thread = pthread_t()
-      let body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { result in
-        result?.assumingMemoryBound(to: [UInt].self).pointee = CurrentTaskSlot.candidates()
-        return nil
-      }
-      guard withUnsafeMutablePointer(to: &there, { pthread_create(&thread, nil, body, $0) }) == 0
-      else { return nil }
-      pthread_join(thread, nil)
-      return here == there ? here[0] : nil
-    }()
-
-    /// The distances of those words in this thread's variables that hold the current task whenever there is one.
-    private static func candidates() -> [UInt] {
-      let runtime = LoadedImage.all(named: "libswift_Concurrency").first
-      guard let found = runtime?.threadVariables else { return [] }
-      nonisolated(unsafe) let variables = found
-      let start = UInt(bitPattern: variables.baseAddress) &- UInt(pthread_self())
-      var places = Set(variables.indices)
-      for _ in 0..<2 {
-        let before = Array(variables)
-        nonisolated(unsafe) var during: [UInt] = []
-        nonisolated(unsafe) var task: UInt = 0
-        // An immediate task runs on this thread, so its address appears in this thread's variables.
-        _ = Task.immediate { @Sendable in
-          during = Array(variables)
-          task = UnownedTask.current.map { unsafeBitCast($0.job, to: UInt.self) } ?? 0
-        }
-        guard task != 0, during.count == before.count else { return [] }
-        places.formIntersection(
-          during.indices.filter { during[$0] == task && before[$0] != task })
-      }
-      return places.sorted().map { start &+ UInt($0 * MemoryLayout<UInt>.stride) }
-    }
-  #endif
 }

@@ -80,6 +80,22 @@ struct UnownedTask: Sendable {
   }
 }
 
+extension UnownedTask {
+  /// Does what `retainedIfReadable` does, for code that runs for each job. Returns whether `release` must follow.
+  static func retainIfReadable(_ job: UnownedJob) -> Bool {
+    guard TaskStatus.isKnownToBeReadable, !TaskStatus.isAsyncLet(job) else { return false }
+    _ = reference(to: job).retain()
+    return true
+  }
+
+  static func release(_ job: UnownedJob) { reference(to: job).release() }
+
+  @_transparent
+  private static func reference(to job: UnownedJob) -> Unmanaged<AnyObject> {
+    Unmanaged.fromOpaque(unsafeBitCast(job, to: UnsafeRawPointer.self))
+  }
+}
+
 extension ReadyJob {
   /// The job as a task, which is not over before the job has run; `nil` if the job is not a task.
   var task: RetainedTask? { taskID == 0 ? nil : UnownedTask(job: job).handle }

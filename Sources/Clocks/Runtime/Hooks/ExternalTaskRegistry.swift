@@ -1,9 +1,7 @@
 import ClocksSupport
 import Synchronization
 
-/// The external tasks of all tests, and the running jobs that may be executing them.
-///
-/// These jobs are actor drains, and jobs of unowned tasks that may be adopted while they run.
+/// The external tasks of all tests.
 ///
 /// Thread A runs a task, and writes into the task's status that it is suspended or over. Thread B reads the status.
 /// Thread A may still continue the task, or resume tasks that wait for it. So a task whose status says that it does not
@@ -17,44 +15,25 @@ enum ExternalTaskRegistry {
     /// Whether an `async let` of the task is external. Only the owner knows which of these are, so the owner
     /// checks for the task's return itself.
     let onlyOwnerCanTell: Bool
-    /// The next job's number when the status first said that the task does not run; 0 until then. Only jobs with
-    /// lower numbers may still run the task.
+    /// The epoch that began when the status first said that the task does not run; 0 until then. Only jobs that began
+    /// before may still run the task.
     var quietSince: UInt64 = 0
     var wasOver = false
     /// The status when the task was last seen to run or to be enqueued; 0 if it was last seen otherwise.
     ///
     /// While the status is still equal, the task cannot have returned.
     var activeStatus: UInt32 = 0
-    /// The job that may still run the task, and its number. Until the job ends, or its thread runs another task, the
-    /// task cannot have returned.
-    var blocker: (job: RunningJob, number: UInt64)?
+    /// A job that may still run the task. Until the job ends, or its thread runs another task, the task cannot have
+    /// returned.
+    var blocker: RunningJobs.Found?
   }
 
-  /// A running job: an actor drain, or a job of an unowned task.
-  struct Running {
-    /// 0 after the job's end.
-    fileprivate var number: UInt64 = 0
-    /// The only task that runs in the job; 0 for an actor drain.
-    fileprivate var task: UInt64 = 0
-    /// The runtime's variable for the task that the actor drain runs now.
-    ///
-    /// `nil` for a job of a task, and where the variable cannot be read.
-    fileprivate var thread: CurrentTaskSlot?
-    fileprivate var previous: RunningJob?
-    fileprivate var next: RunningJob?
-  }
+  // `RunningJobs.lock` guards the variables below. No function of an owner is called under it.
 
-  typealias RunningJob = UnsafeMutablePointer<Running>
-
-  /// Guards the variables below. Rank `externalTasks`: no function of an owner is called under it.
-  private static let lock = Lock(.externalTasks)
-  /// The running jobs, by increasing number. A list, because a debug build takes ten times as long for an `Array`.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var first: RunningJob?
-  @exclusivity(unchecked) nonisolated(unsafe) private static var last: RunningJob?
-  /// The memory of jobs that have ended, for the next ones. Linked by `next`.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var unused: RunningJob?
-  @exclusivity(unchecked) nonisolated(unsafe) private static var next: UInt64 = 1
+  @exclusivity(unchecked) nonisolated(unsafe) private static var newestNumber: UInt64 = 0
   @exclusivity(unchecked) nonisolated(unsafe) private static var entries: [Entry] = []
+  /// Whether there are entries. Written under the lock, and read without it.
+  private static let areAnyExternal = Atomic(false)
   /// Counts the looks.
   @exclusivity(unchecked) nonisolated(unsafe) private static var looks: UInt64 = 0
   /// Whether a thread that runs no job of an owner waits for the lock, to look.
@@ -62,30 +41,14 @@ enum ExternalTaskRegistry {
 
   /// Notes that a job of `task` begins, or an actor drain if `task` is 0. The result is for `endJob`. O(1).
   static func beginJob(of task: UInt64 = 0) -> RunningJob {
-    let thread = task == 0 ? CurrentTaskSlot.ofThread : nil
-    return lock.withLock {
-      let job = unused ?? .allocate(capacity: 1)
-      if unused != nil { unused = job.pointee.next }
-      job.initialize(to: Running(number: next, task: task, thread: thread, previous: last))
-      if let last { last.pointee.next = job } else { first = job }
-      last = job
-      next += 1
-      return job
-    }
+    RunningJobs.begin(of: task, on: ThreadState.ofThread)
   }
 
   /// Notes that a job has ended, and then does what `look` does. O(external tasks).
   static func endJob(_ job: RunningJob) {
-    let areAnyExternal = lock.withLock {
-      let (previous, next) = (job.pointee.previous, job.pointee.next)
-      if let previous { previous.pointee.next = next } else { first = next }
-      if let next { next.pointee.previous = previous } else { last = previous }
-      job.pointee.number = 0
-      job.pointee.next = unused
-      unused = job
-      return entries.count > 0
-    }
-    if areAnyExternal { look() }
+    RunningJobs.end(job)
+    // `add` sets the flag before it looks for running jobs. So a job whose end `add` has not seen sees the flag.
+    if areAnyExternal.load(ordering: .sequentiallyConsistent) { look() }
   }
 
   /// Finds the tasks that have returned, and notifies their owners. O(external tasks).
@@ -102,7 +65,7 @@ enum ExternalTaskRegistry {
     if isPending, !always { return }
     var back: [Entry] = []
     var ownersToRecheck: [TaskOwner] = []
-    lock.withLock {
+    RunningJobs.lock.withLock {
       if owner == nil { _ = isLookPending.exchange(false, ordering: .acquiringAndReleasing) }
       if entries.count > 0 { findBack(&back, &ownersToRecheck) }
     }
@@ -140,7 +103,10 @@ enum ExternalTaskRegistry {
         kept += 1
       }
     }
-    if kept < count { entries.removeLast(count - kept) }
+    if kept < count {
+      entries.removeLast(count - kept)
+      entriesChanged()
+    }
   }
 
   /// Whether a task is not external any more, and no thread runs it.
@@ -150,11 +116,7 @@ enum ExternalTaskRegistry {
     let task = entry.pointee.task.job
     let status = TaskStatus(of: task)
     if entry.pointee.activeStatus != 0, entry.pointee.activeStatus == status.flags { return false }
-    if let (job, number) = entry.pointee.blocker, job.pointee.number == number,
-      mayRun(task, in: job)
-    {
-      return false
-    }
+    if entry.pointee.blocker?.mayStillRun(task) == true { return false }
     entry.pointee.activeStatus = status.isActive ? status.flags : 0
     guard !TaskStatus.isAboutToRun(task) else {
       entry.pointee.quietSince = 0
@@ -165,64 +127,55 @@ enum ExternalTaskRegistry {
     if entry.pointee.quietSince == 0
       || (!entry.pointee.wasOver && (status.isOver || status.hasPreference))
     {
-      entry.pointee.quietSince = next
+      entry.pointee.quietSince = RunningJobs.beginEpoch()
       entry.pointee.wasOver = status.isOver
     }
-    let blocker = firstJob(thatMayRun: task, before: entry.pointee.quietSince)
-    entry.pointee.blocker = blocker.map { ($0, $0.pointee.number) }
-    return blocker == nil
+    entry.pointee.blocker = RunningJobs.job(thatMayRun: task, before: entry.pointee.quietSince)
+    return entry.pointee.blocker == nil
   }
 
-  /// Returns a job with a lower number than `limit` that may run the task, whose status was read before.
-  @_transparent
-  private static func firstJob(thatMayRun task: UnownedJob, before limit: UInt64) -> RunningJob? {
-    // The threads' current tasks are read only after the task's status.
-    atomicMemoryFence(ordering: .acquiring)
-    var place = first
-    while let job = place, job.pointee.number < limit {
-      if mayRun(task, in: job) { return job }
-      place = job.pointee.next
-    }
-    return nil
-  }
-
-  /// Whether a running job may run the task.
-  @_transparent
-  private static func mayRun(_ task: UnownedJob, in job: RunningJob) -> Bool {
-    job.pointee.task == 0
-      ? job.pointee.thread?.isAnother(than: task) != true
-      : job.pointee.task == taskID(of: task)
-  }
-
-  /// Adds a task that may be external, and returns its number; `nil` if the task has returned already.
-  /// O(running jobs).
+  /// Adds a task that may be external, and returns its number; `nil` if the task has returned already. O(threads).
+  ///
+  /// If only the owner can tell, the owner must check once more afterwards that the task has not returned.
   static func add(_ task: RetainedTask, of owner: TaskOwner, onlyOwnerCanTell: Bool) -> UInt64? {
-    lock.withLock {
-      let number = next
-      next += 1
-      var quietSince: UInt64 = 0
-      if !onlyOwnerCanTell, !TaskStatus.isAboutToRun(task.job) {
-        quietSince = next
-        // Nearly always the task has already returned. The check comes first, so that nothing is retained in that case.
-        guard firstJob(thatMayRun: task.job, before: next) != nil else { return nil }
+    RunningJobs.lock.withLock {
+      // Nearly always the task has already returned. The first check comes before anything is retained.
+      if !onlyOwnerCanTell, !TaskStatus.isAboutToRun(task.job),
+        RunningJobs.job(thatMayRun: task.job, before: .max) == nil
+      {
+        return nil
       }
+      newestNumber += 1
       entries.append(
-        Entry(
-          task: task, owner: owner, number: number, onlyOwnerCanTell: onlyOwnerCanTell,
-          quietSince: quietSince, wasOver: quietSince != 0 && task.isOver))
-      return number
+        Entry(task: task, owner: owner, number: newestNumber, onlyOwnerCanTell: onlyOwnerCanTell))
+      entriesChanged()
+      // Thread A may have ended the task's job after the check above, and may have seen no entry, so that it does not
+      // look. If A has not seen the flag, this thread sees what A has done.
+      atomicMemoryFence(ordering: .sequentiallyConsistent)
+      let isBack =
+        !onlyOwnerCanTell
+        && entries.withUnsafeMutableBufferPointer { Self.isBack($0.baseAddress! + $0.count - 1) }
+      guard isBack else { return newestNumber }
+      entries.removeLast()
+      entriesChanged()
+      return nil
     }
+  }
+
+  private static func entriesChanged() {
+    areAnyExternal.store(!entries.isEmpty, ordering: .sequentiallyConsistent)
   }
 
   /// Removes a task. The owner retains the task, so that it is not freed under the lock. O(external tasks).
   static func remove(_ number: UInt64) {
-    lock.withLock {
+    RunningJobs.lock.withLock {
       guard let place = entries.firstIndex(where: { $0.number == number }) else { return }
       entries.swapAt(place, entries.count - 1)
       entries.removeLast()
+      entriesChanged()
     }
   }
 
-  /// Whether a job runs that may be executing an external task.
-  static var mayRunTasks: Bool { lock.withLock { first != nil } }
+  /// Whether a job runs that may be executing an external task. O(threads).
+  static var mayRunTasks: Bool { RunningJobs.lock.withLock { RunningJobs.isAny } }
 }

@@ -52,7 +52,7 @@ extension RuntimeHooks {
 
   private static let installed: HookStrategy = {
     UsageFailure.reportToTests()
-    ThreadContext.prepare()
+    ThreadState.prepare()
     RuntimeFunctions.prepare()
     NondeterminismHooks.prepare()
     let strategy = OtherCopy.keepsHooks(isAtLoad) ? .none : install(by: HookStrategy.preferred)

@@ -64,18 +64,14 @@ extension RuntimeHooks {
   ///
   /// The platform's executors would only submit the job to Dispatch. This function does that itself, to see the
   /// job's end. Custom executors receive the job itself.
-  ///
-  /// - Parameter yielder: The task that the job resumes, as `TestCaseMembership.hasYielded` has noted; else 0.
-  static func runElsewhere(_ job: UnownedJob, on executor: ExecutorKind, for yielder: UInt64 = 0) {
+  static func runElsewhere(_ job: UnownedJob, on executor: ExecutorKind) {
     guard PriorExecutors.areDispatch else {
-      if yielder != 0 { TestCaseMembership.yieldEnded(of: yielder) }
       if executor == .pool { return PriorExecutors.pool.enqueue(ExecutorJob(job)) }
       PriorExecutors.mainExecutor?.enqueue(ExecutorJob(job))
       return
     }
     let isCounted = TaskOwnership.shared.unownedJobWillRun()
-    UnownedJobs.submit(
-      ReadyJob(job: job, taskID: yielder, executor: executor, isCounted: isCounted))
+    UnownedJobs.submit(ReadyJob(job: job, taskID: 0, executor: executor, isCounted: isCounted))
   }
 
   static func runElsewhere(_ job: UnownedJob, after delay: Duration) {

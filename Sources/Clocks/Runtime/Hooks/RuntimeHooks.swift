@@ -71,7 +71,7 @@ enum RuntimeHooks {
   @discardableResult
   static func useExtraThreads() -> Bool {
     guard !isPoolBlocked.exchange(true, ordering: .acquiringAndReleasing) else { return false }
-    for jobs in UnownedJobs.ofPool { jobs.useMoreThreads() }
+    for jobs in UnownedJobs.ofPool { UnownedJobs.useMoreThreads(for: jobs) }
     return true
   }
 
@@ -88,8 +88,19 @@ enum RuntimeHooks {
     static var isOnMainQueue: Bool { true }
   #endif
 
-  @_transparent
   static func jobEnqueued(_ job: UnownedJob, on executor: ExecutorKind) {
+    // Nearly all jobs of a suite that does not use this package take this path. It is a function of its own, because a
+    // debug build clears all variables of a function when the function begins.
+    if ThreadState.existing?.pointee.context == nil, PriorExecutors.areDispatch,
+      TaskOwnership.shared.isEmpty
+    {
+      return UnownedJobs.submit(ReadyJob(job: job, taskID: 0, executor: executor))
+    }
+    jobEnqueuedForOwner(job, on: executor)
+  }
+
+  /// Does what `jobEnqueued` does, where the thread has a context, or the job may belong to an owner.
+  private static func jobEnqueuedForOwner(_ job: UnownedJob, on executor: ExecutorKind) {
     let context = ThreadContext.current
     if let context {
       if context.pointee.takes(job, on: executor) { return }
@@ -109,7 +120,6 @@ enum RuntimeHooks {
       }
     }
     let ownership = TaskOwnership.shared
-    var yielder: UInt64 = 0
     if !ownership.isEmpty {
       let id = taskID(of: job)
       if let context, id != 0 { context.pointee.arrivedTask = id }
@@ -119,25 +129,16 @@ enum RuntimeHooks {
       if owner !== running, let running, ownership.adopt(leftover: id, of: owner, by: running) {
         (owner, isNew) = (running, true)
       }
+      if owner == nil, isNew, TestCaseMembership.isOn { owner = TestCaseMembership.hasMade(job) }
       if let owner {
         owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: isNew)
         return
       }
-      if isNew || id == 0, TestCaseMembership.isOn,
-        let owner = isNew
-          ? TestCaseMembership.hasMade(job) : TestCaseMembership.hasYielded(&yielder)
-      {
-        owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: isNew)
-        return
-      }
-    } else if TestCaseMembership.isOn, taskID(of: job) == 0 {
-      // The result is ignored, because there is no owner that could have adopted the task.
-      _ = TestCaseMembership.hasYielded(&yielder)
     }
     if let context, context.pointee.keepsNext, executor == .pool {
-      return context.pointee.keep(job, for: yielder)
+      return context.pointee.keep(job)
     }
-    runElsewhere(job, on: executor, for: yielder)
+    runElsewhere(job, on: executor)
   }
 }
 

@@ -12,8 +12,6 @@ enum TestCaseMembership {
     var testCase: UInt64
     /// The retained task as a word, so that a copy of the entry retains nothing.
     var word: UInt
-    /// The number of jobs without a task that will resume the member.
-    var yields = 0
 
     @_transparent
     var isNone: Bool { word == 0 }
@@ -30,6 +28,8 @@ enum TestCaseMembership {
   @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
   /// The oldest task that Swift Testing has created.
   @exclusivity(unchecked) nonisolated(unsafe) private static var oldest = UInt64.max
+  /// The newest one.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var newest: UInt64 = 0
   @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256
   private static let on = Atomic(false)
@@ -42,7 +42,7 @@ enum TestCaseMembership {
     let id = taskID(of: task)
     let over = lock.withLock {
       testCases.insert(id)
-      oldest = min(oldest, id)
+      (oldest, newest) = (min(oldest, id), max(newest, id))
       on.store(true, ordering: .relaxed)
       return insert(task, of: id)
     }
@@ -75,27 +75,52 @@ enum TestCaseMembership {
     // If the task is older than the current one, the current one has not created it, but resumed it.
     guard let maker = UnownedTask.currentID, taskID(of: task) > maker else { return nil }
     let (owner, over): (TaskOwner?, [RetainedTask]) = lock.withLock {
-      // The task that runs a test case does not belong to the test case of the task that created it.
-      guard !testCases.contains(taskID(of: task)) else { return (nil, []) }
+      guard !isTestCase(created: taskID(of: task)) else { return (nil, []) }
       if let owner = TaskOwnership.shared.knownOwner(of: maker) {
         return (TaskOwnership.shared.claim(taskID(of: task), for: owner) ? owner : nil, [])
       }
-      return (nil, testCase(of: maker).map { insert(task, of: $0) } ?? [])
+      return (nil, testCase(of: maker).flatMap { insert(task, of: $0) } ?? [])
     }
     withExtendedLifetime(over) {}
     return owner
   }
 
+  /// Does what `hasMade` does, if there is no owner; else returns `false`.
+  ///
+  /// Calls no closure, because each task is noted, and a debug build would call a generic function.
+  static func noteMadeWithoutOwner(_ task: UnownedJob) -> Bool {
+    guard isOn, let maker = UnownedTask.currentID, !TaskStatus(of: task).isOver else { return true }
+    let id = taskID(of: task)
+    var over: [RetainedTask]?
+    lock.lock()
+    // Under the lock, because an owner may have come meanwhile, and adopted the test case.
+    let isWithoutOwner = TaskOwnership.shared.isEmpty
+    if isWithoutOwner, id > maker, !isTestCase(created: id), let testCase = testCase(of: maker) {
+      over = insert(task, of: testCase)
+    }
+    lock.unlock()
+    withExtendedLifetime(over) {}
+    return isWithoutOwner
+  }
+
+  /// Whether a task that was just created runs a test case. It does not belong to the test case of the task that has
+  /// created it.
+  @_transparent
+  private static func isTestCase(created id: UInt64) -> Bool {
+    // Nearly always a test creates tasks after the tasks of all test cases were created.
+    id <= newest && testCases.contains(id)
+  }
+
   /// Inserts a member. Returns members that are over, which the caller releases without the lock.
-  private static func insert(_ task: UnownedJob, of testCase: UInt64) -> [RetainedTask] {
+  private static func insert(_ task: UnownedJob, of testCase: UInt64) -> [RetainedTask]? {
     let id = taskID(of: task)
     if let member = members.address(of: id), !member.pointee.isNone {
       member.pointee.testCase = testCase
-      return []
+      return nil
     }
-    guard let handle = UnownedTask(job: task).retainedIfReadable else { return [] }
-    members.set(id, to: Member(testCase: testCase, word: handle.asWord))
-    return members.count > limit ? removeEnded() : []
+    guard UnownedTask.retainIfReadable(task) else { return nil }
+    members.set(id, to: Member(testCase: testCase, word: unsafeBitCast(task, to: UInt.self)))
+    return members.count > limit ? removeEnded() : nil
   }
 
   /// Removes a task that is over. Expected O(1).
@@ -105,8 +130,11 @@ enum TestCaseMembership {
   }
 
   private static func removeEnded() -> [RetainedTask] {
-    let over = members.all.map(\.task).filter { TaskStatus(of: $0.job).isOver }
-    let removed = over.compactMap { members.remove($0.id).takenOver }
+    var over = ScratchBuffer<UInt64>()
+    members.visitAll { member in
+      if TaskStatus(of: member.task.job).isOver { over.append(member.task.id) }
+    }
+    let removed = over.all.compactMap { members.remove($0).takenOver }
     limit = max(256, members.count * 2)
     return removed
   }
@@ -119,10 +147,9 @@ enum TestCaseMembership {
   ///   - id: The id of a task that belongs to `owner` already, and whose test case is transferred.
   ///   - take: Called for each task in order of creation, under the lock. Returns tasks to release without the lock.
   ///   - isTestCase: Whether the task runs the test case.
-  ///   - yields: The number of jobs without a task that will resume the task. The owner is notified when each has run.
   static func adopt(
     _ id: UInt64, by owner: TaskOwner,
-    _ take: (RetainedTask, _ isTestCase: Bool, _ yields: Int) -> [RetainedTask]
+    _ take: (RetainedTask, _ isTestCase: Bool) -> [RetainedTask]
   ) {
     var over: [RetainedTask] = []
     let adopted: [RetainedTask] = lock.withLock {
@@ -134,40 +161,12 @@ enum TestCaseMembership {
       return adopted.compactMap { member in
         guard let task = members.remove(member.task.id).takenOver else { return nil }
         if TaskOwnership.shared.claim(task.id, for: owner) {
-          over += take(task, task.id == testCase, member.yields)
+          over += take(task, task.id == testCase)
         }
         return task
       }
     }
     withExtendedLifetime((adopted, over)) {}
-  }
-
-  /// Notes that the current task has enqueued a job without a task. If the current task was adopted meanwhile,
-  /// notes nothing and returns its owner.
-  ///
-  /// The job ends a `Task.yield` of the current task, or is an actor drain that may resume the task.
-  ///
-  /// - Parameter yielder: Set to the task if that was noted. Then `yieldEnded` must follow.
-  static func hasYielded(_ yielder: inout UInt64) -> TaskOwner? {
-    guard let task = UnownedTask.currentID else { return nil }
-    return lock.withLock {
-      if let owner = TaskOwnership.shared.knownOwner(of: task) { return owner }
-      guard let member = members.address(of: task), !member.pointee.isNone else { return nil }
-      member.pointee.yields += 1
-      yielder = task
-      return nil
-    }
-  }
-
-  /// Notes that a job has run that `hasYielded` has noted, or that its end will not be seen.
-  static func yieldEnded(of task: UInt64) {
-    let owner = lock.withLock {
-      if let member = members.address(of: task), member.pointee.yields > 0 {
-        member.pointee.yields -= 1
-      }
-      return TaskOwnership.shared.knownOwner(of: task)
-    }
-    owner?.externalJobEnded(task)
   }
 
   /// The owner that has adopted a task since its job was handed to a thread as unowned.

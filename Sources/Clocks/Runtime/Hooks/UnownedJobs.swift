@@ -13,14 +13,16 @@ import Synchronization
 /// Each block on the queue runs the job that is first when the block begins. So once the queue is known to be
 /// blocked, other threads can run the jobs.
 ///
-/// The `taskID` of such a `ReadyJob` is the task that `TestCaseMembership` has noted as having yielded; else 0.
-final class UnownedJobs: @unchecked Sendable {
+/// Each job passes through here, also those of a process that uses nothing of this package. So most functions are static
+/// and take a pointer: a debug build would retain an object, or copy a struct, for each call of a method.
+struct UnownedJobs: ~Copyable {
+  /// Jobs of one priority, which are never freed.
+  typealias Reference = UnsafeMutablePointer<UnownedJobs>
+
   private static let highestPriority = 33
   /// The queues of the pool by priority, and then the queue of the main thread.
-  ///
-  /// Not an `Array`, because each job reads this, and a debug build would call generic functions.
-  nonisolated(unsafe) private static let all: UnsafeMutablePointer<UnownedJobs> = {
-    let all = UnsafeMutablePointer<UnownedJobs>.allocate(capacity: highestPriority + 2)
+  nonisolated(unsafe) private static let all: Reference = {
+    let all = Reference.allocate(capacity: highestPriority + 2)
     for priority in 0...highestPriority {
       (all + priority).initialize(to: UnownedJobs(priority: priority))
     }
@@ -29,53 +31,70 @@ final class UnownedJobs: @unchecked Sendable {
     return all
   }()
 
-  private static var ofMainThread: UnownedJobs { all[highestPriority + 1] }
+  private static var everyReference: [Reference] { (0...highestPriority + 1).map { all + $0 } }
 
-  private static func of(_ job: ReadyJob) -> UnownedJobs {
-    if case .main = job.executor { return ofMainThread }
+  static var ofPool: [Reference] { everyReference.dropLast() }
+
+  static func of(_ job: ReadyJob) -> Reference {
+    if case .main = job.executor { return all + highestPriority + 1 }
     let priority = Int(job.job.priority.rawValue)
-    return all[priority < highestPriority ? priority : highestPriority]
-  }
-
-  static var ofPool: UnsafeMutableBufferPointer<UnownedJobs> {
-    UnsafeMutableBufferPointer(start: all, count: highestPriority + 1)
+    return all + (priority < highestPriority ? priority : highestPriority)
   }
 
   static var isAnyWaiting: Bool {
-    ofPool.contains { jobs in jobs.lock.withLock { !jobs.waiting.isEmpty } }
+    ofPool.contains { jobs in jobs.pointee.lock.withLock { !jobs.pointee.waiting.isEmpty } }
   }
 
   /// Lets `ExtraThreads` run the jobs, also those that wait now.
-  func useMoreThreads() {
-    let count = lock.withLock {
-      isQueueBlocked = true
-      return waiting.count
+  static func useMoreThreads(for jobs: Reference) {
+    let count = jobs.pointee.lock.withLock {
+      jobs.pointee.isQueueBlocked = true
+      return jobs.pointee.waiting.count
     }
-    for _ in 0..<count { startThread(isQueueBlocked: true) }
+    for _ in 0..<count { startExtraThread(for: jobs) }
   }
 
-  /// Runs `body` once each unowned job that now runs, or waits for a thread, has ended.
+  /// The unowned jobs that wait for a thread or run at one moment.
   ///
-  /// Does not wait for a job that a thread runs directly after another one: such a job never waits for a thread.
-  static func afterPresentJobs(_ body: @escaping @Sendable () -> Void) {
-    let ends = CountedEnds(count: highestPriority + 2, body)
-    for jobs in ofPool { jobs.wait(for: ends) }
-    ofMainThread.wait(for: ends)
-  }
+  /// A job that a thread runs directly after another one never waits for a thread, and is not among them.
+  struct Present: @unchecked Sendable {
+    /// For each queue, the number of jobs that have begun once the present ones have.
+    private let begun: [(jobs: Reference, count: UInt64)]
+    /// The epoch that began when they had all begun.
+    private var epoch: UInt64?
 
-  private typealias Awaited = (last: UInt64, missing: Int, ends: CountedEnds)
-
-  final class CountedEnds: Sendable {
-    private let missing: Atomic<Int>
-    private let body: @Sendable () -> Void
-
-    init(count: Int, _ body: @escaping @Sendable () -> Void) {
-      missing = Atomic(count)
-      self.body = body
+    init(in queues: [Reference] = everyReference) {
+      begun = queues.map { jobs in
+        jobs.pointee.lock.withLock {
+          (jobs, jobs.pointee.begun + UInt64(jobs.pointee.waiting.count))
+        }
+      }
     }
 
-    func count() {
-      if missing.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { body() }
+    /// Whether all have ended. Actor drains of tests that run at the same moment are waited for, too. O(threads).
+    var areOver: Bool {
+      mutating get {
+        guard
+          begun.allSatisfy({ jobs, count in
+            jobs.pointee.lock.withLock { jobs.pointee.begun >= count }
+          })
+        else { return false }
+        let epoch = epoch ?? RunningJobs.beginEpoch()
+        self.epoch = epoch
+        return RunningJobs.lock.withLock { !RunningJobs.isAny(before: epoch) }
+      }
+    }
+
+    /// Runs `body` once all have ended. Looks for that each 10 ms, as long as `isWanted` returns `true`.
+    func whenOver(
+      while isWanted: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable () -> Void
+    ) {
+      var present = self
+      guard isWanted() else { return }
+      if present.areOver { return body() }
+      RealTime(in: .milliseconds(10)).schedule { [present] in
+        present.whenOver(while: isWanted, body)
+      }
     }
   }
 
@@ -97,90 +116,69 @@ final class UnownedJobs: @unchecked Sendable {
   }
 
   private let priority: Int
+  private let queue: InternalDispatch.Queue
   /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
-  @exclusivity(unchecked) private var waiting = JobQueue()
-  @exclusivity(unchecked) private var isQueueBlocked = false
-  /// Counts the jobs that have begun. A job's number is the value of this count when it begins.
-  @exclusivity(unchecked) private var begun: UInt64 = 0
-  /// The number of jobs that have begun and not ended.
-  @exclusivity(unchecked) private var running = 0
-  /// The waits of `afterPresentJobs`. Each waits for `missing` more jobs, all with numbers up to `last`.
-  @exclusivity(unchecked) private var awaited: [Awaited] = []
-  private let queue: InternalDispatch.Queue
+  private var waiting = JobQueue()
+  private var isQueueBlocked = false
+  /// Counts the jobs that have begun.
+  private var begun: UInt64 = 0
 
   init(priority: Int, _ queue: InternalDispatch.Queue? = nil) {
     self.priority = priority
     self.queue = queue ?? InternalDispatch.cooperativeQueue(priority)
   }
 
-  static func submit(_ job: ReadyJob) { of(job).submit(job) }
+  static func submit(_ job: ReadyJob) { submit(job, to: of(job)) }
 
-  func submit(_ job: ReadyJob) {
-    let isQueueBlocked = lock.withLock {
-      waiting.append(job)
-      return self.isQueueBlocked
-    }
-    startThread(isQueueBlocked: isQueueBlocked)
-  }
-
-  private func startThread(isQueueBlocked: Bool) {
-    guard !isQueueBlocked else {
-      return ExtraThreads.submit({ self.runFirst() }, QualityOfService(priority))
-    }
+  static func submit(_ job: ReadyJob, to jobs: Reference) {
+    jobs.pointee.lock.lock()
+    jobs.pointee.waiting.append(job)
+    let isQueueBlocked = jobs.pointee.isQueueBlocked
+    jobs.pointee.lock.unlock()
+    guard !isQueueBlocked else { return startExtraThread(for: jobs) }
     #if os(Linux)
-      dispatch_async_f(queue, Unmanaged.passUnretained(self).toOpaque()) {
-        Unmanaged<UnownedJobs>.fromOpaque($0!)._withUnsafeGuaranteedRef { $0.runFirst() }
+      dispatch_async_f(jobs.pointee.queue, jobs) {
+        UnownedJobs.runFirst(of: $0!.assumingMemoryBound(to: UnownedJobs.self))
       }
     #else
-      InternalDispatch.submit({ self.runFirst() }, to: queue)
+      nonisolated(unsafe) let jobs = jobs
+      InternalDispatch.submit({ runFirst(of: jobs) }, to: jobs.pointee.queue)
     #endif
   }
 
-  private func runFirst() {
-    lock.lock()
+  private static func startExtraThread(for jobs: Reference) {
+    nonisolated(unsafe) let jobs = jobs
+    ExtraThreads.submit({ runFirst(of: jobs) }, QualityOfService(jobs.pointee.priority))
+  }
+
+  private static func runFirst(of jobs: Reference) {
+    let thread = ThreadState.ofThread
+    RunningJobs.prepareRecord(for: thread)
+    jobs.pointee.lock.lock()
     // Another thread may have run the job, because the queue was blocked.
-    guard !waiting.isEmpty else { return lock.unlock() }
-    begun += 1
-    let number = begun
-    running += 1
-    let first = waiting.remove(at: 0)
-    lock.unlock()
-    var job = RuntimeHooks.runUnowned(first)
-    end(number)
+    guard !jobs.pointee.waiting.isEmpty else { return jobs.pointee.lock.unlock() }
+    let first = jobs.pointee.waiting.remove(at: 0)
+    jobs.pointee.begun += 1
+    let id = taskID(of: first.job)
+    // Under the lock, so that `Present` sees each job wait or run.
+    let running = RunningJobs.begin(of: id, on: thread)
+    jobs.pointee.lock.unlock()
+    if let next = RuntimeHooks.runUnowned(first, id, as: running) { run(next, of: jobs) }
+  }
+
+  /// Runs a job that the previous one on this thread has made ready, and so on.
+  private static func run(_ first: ReadyJob, of jobs: Reference) {
+    var next: ReadyJob? = first
     var count = 0
-    while let next = job {
+    while let job = next {
       count += 1
-      guard count <= Self.mostInTurn, Self.of(next) === self, lock.withLock({ waiting.isEmpty })
-      else { return Self.submit(next) }
-      job = RuntimeHooks.runUnowned(next)
+      guard count <= mostInTurn, of(job) == jobs,
+        jobs.pointee.lock.withLock({ jobs.pointee.waiting.isEmpty })
+      else { return submit(job) }
+      let id = taskID(of: job.job)
+      next = RuntimeHooks.runUnowned(job, id, as: ExternalTaskRegistry.beginJob(of: id))
     }
-  }
-
-  private func end(_ number: UInt64) {
-    lock.lock()
-    running -= 1
-    let over = awaited.count > 0 ? takeOver(endOf: number) : nil
-    lock.unlock()
-    if let over { for ends in over { ends.count() } }
-  }
-
-  func wait(for ends: CountedEnds) {
-    let missing = lock.withLock {
-      let missing = running + waiting.count
-      guard missing > 0 else { return missing }
-      awaited.append((begun + UInt64(waiting.count), missing, ends))
-      return missing
-    }
-    if missing == 0 { ends.count() }
-  }
-
-  /// Counts the end of a job for all waits in `awaited`. Removes and returns those that are over. Requires the lock.
-  private func takeOver(endOf number: UInt64) -> [CountedEnds] {
-    for index in awaited.indices where number <= awaited[index].last { awaited[index].missing -= 1 }
-    let over = awaited.filter { $0.missing == 0 }
-    awaited.removeAll { $0.missing == 0 }
-    return over.map(\.ends)
   }
 
   /// The most jobs that a thread runs one after another because each has made the next one ready.
@@ -191,35 +189,42 @@ extension RuntimeHooks {
   /// Runs an unowned job on the current thread.
   ///
   /// While the job runs, its task may create a clock and so be adopted. Then the task's owner waits for the end
-  /// of the job.
+  /// of the job. The task's status does not prove that no thread runs the task: thread A marks the task as suspended,
+  /// and still continues it if thread B resumes it in that moment. So each such job is among the `RunningJobs`.
   ///
+  /// - Parameters:
+  ///   - id: The job's task; 0 for an actor drain.
+  ///   - running: The record of the job, which has begun.
   /// - Returns: A job that the thread may run next; only if the executor is the pool.
-  static func runUnowned(_ ready: ReadyJob) -> ReadyJob? {
-    let (job, executor) = (ready.job, ready.executor)
-    let id = taskID(of: job)
-    var context = ThreadContext(taskID: id, isInJob: true)
+  static func runUnowned(_ ready: ReadyJob, _ id: UInt64, as running: RunningJob) -> ReadyJob? {
+    let job = ready.job
     if let owner = TestCaseMembership.adopter(of: id) {
-      owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: false)
-    } else if id == 0 || !TestCaseMembership.isOn {
-      context.run { _ in run(job, id, on: executor) }
-      if ready.taskID != 0 { TestCaseMembership.yieldEnded(of: ready.taskID) }
-    } else {
-      // The task may be adopted while the job runs. The task's status does not prove that no thread runs the task:
-      // thread A marks the task as suspended, and still continues it if thread B resumes it in that moment.
-      let running = ExternalTaskRegistry.beginJob(of: id)
-      // The task is retained until its job has ended and its status was read.
-      let task = UnownedTask(job: job).retainedIfReadable
-      context.run { _ in run(job, on: executor) }
-      if let task, TaskStatus(of: task.job).isOver { TestCaseMembership.letGo(ofEnded: id) }
       ExternalTaskRegistry.endJob(running)
+      owner.enqueue(ReadyJob(job: job, taskID: id, executor: ready.executor), isNew: false)
+      return ready.isCounted ? runJobs(of: [], after: ready) : nil
     }
-    guard ready.isCounted || context.ownersAwaitingEnd.count > 0 else { return nil }
-    return runJobs(of: context.ownersAwaitingEnd, after: ready)
+    let thread = running.pointee.thread!
+    let outer = thread.pointee
+    var place: UInt8 = 0
+    thread.pointee.beginUnownedJob(running, &place)
+    // The task is retained until its job has ended and its status was read.
+    let isRetained = id != 0 && TestCaseMembership.isOn && UnownedTask.retainIfReadable(job)
+    run(job, on: ready.executor)
+    let context = thread.pointee.context
+    thread.pointee.endUnownedJob(within: outer)
+    if isRetained {
+      if TaskStatus(of: job).isOver { TestCaseMembership.letGo(ofEnded: id) }
+      UnownedTask.release(job)
+    }
+    ExternalTaskRegistry.endJob(running)
+    guard ready.isCounted || context != nil else { return nil }
+    return runJobs(of: context?.move().ownersAwaitingEnd ?? [], after: ready)
   }
 
   /// Runs jobs of the owners that waited for the end of an unowned job. Returns a job as `runUnowned` does.
   @inline(never)
   private static func runJobs(of owners: [TaskOwner], after ready: ReadyJob) -> ReadyJob? {
+    guard ready.isCounted || !owners.isEmpty else { return nil }
     let waiting = ready.isCounted ? TaskOwnership.shared.unownedJobHasRun() : nil
     if !owners.isEmpty { ExternalTaskRegistry.look() }
     let owners = owners + (waiting.map { [$0] } ?? [])

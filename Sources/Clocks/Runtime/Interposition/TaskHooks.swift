@@ -1,5 +1,5 @@
-// User code creates tasks, and custom executors run jobs, by calling functions of the runtime through the
-// call tables of their images. This package replaces the functions in these tables.
+// User code creates tasks, and custom executors run jobs, by calling functions of the runtime through the call tables
+// of their images. This package replaces the functions in these tables.
 
 import ClocksSupport
 
@@ -31,7 +31,6 @@ enum TaskCreation {
   }
 
   /// Whether there is an owner, or a test case whose tasks are registered.
-  @_transparent
   private static var isAnyWanted: Bool { !TaskOwnership.shared.isEmpty || TestCaseMembership.isOn }
 
   private static var creator: TaskOwner? { capturesNextTask ? nil : ThreadContext.runningOwner }
@@ -196,6 +195,12 @@ enum JobRuns {
 
     private static let createTask: Interposed<Create> = Interposed("swift_task_create") {
       flags, options, type, function, context in
+      if ThreadState.existing?.pointee.context == nil, TaskOwnership.shared.isEmpty {
+        // So begin nearly all tasks of a suite that does not use this package.
+        let made = createTask.original(flags, options, type, function, context)
+        if !TestCaseMembership.noteMadeWithoutOwner(made.task) { hasMade(made.task) }
+        return made
+      }
       switch firstExecutor(options) {
       case .runtime: return create(flags, options, type, function, context)
       case .defaultActor:

@@ -1,0 +1,159 @@
+import ClocksSupport
+import Synchronization
+
+/// The running jobs that may be executing an external task: actor drains, and jobs of unowned tasks.
+///
+/// A job begins and ends without a lock, because most jobs of a process may belong to no test. Each thread has records
+/// of its own, one for each job that runs within another one. Only the thread writes them, and any thread may read
+/// them. Records are never freed: when a thread has ended, another thread uses its records.
+enum RunningJobs {
+  struct Record: ~Copyable {
+    /// The epoch in which the job began; 0 if no job runs.
+    let epoch = Atomic<UInt64>(0)
+    /// The only task that runs in the job; 0 for an actor drain.
+    fileprivate let task = Atomic<UInt64>(0)
+    /// The thread that uses the record; `nil` if none does. Only that thread reads it.
+    fileprivate(set) var thread: ThreadState.Reference!
+    /// The runtime's variable for the task that the thread runs. Written under `lock`.
+    ///
+    /// `nil` if no thread uses the record, and where the variable cannot be read.
+    fileprivate var runningTask: CurrentTaskSlot?
+    /// The next of all records.
+    fileprivate let next: RunningJob?
+    /// The next unused record of the same thread, or of no thread.
+    fileprivate var nextUnused: RunningJob?
+    /// Uninitialized memory for the context of the job.
+    let context: UnsafeMutablePointer<ThreadContext>
+  }
+
+  /// Guards the variables below, and the tasks of `ExternalTaskRegistry`. Rank `externalTasks`.
+  ///
+  /// A thread also takes the lock when it ends. So while the lock is held, each `runningTask` is valid.
+  static let lock = Lock(.externalTasks)
+  @exclusivity(unchecked) nonisolated(unsafe) private static var first: RunningJob?
+  @exclusivity(unchecked) nonisolated(unsafe) private static var withoutThread: RunningJob?
+
+  /// Counts the moments at which it mattered which jobs were running.
+  private static let newestEpoch = Atomic<UInt64>(1)
+
+  /// Notes that a job of `task` begins on the current thread, or an actor drain if `task` is 0. O(1).
+  @_transparent
+  static func begin(of task: UInt64, on thread: ThreadState.Reference) -> RunningJob {
+    let record = thread.pointee.unusedRecords ?? addRecord(to: thread)
+    thread.pointee.unusedRecords = record.pointee.nextUnused
+    record.pointee.task.store(task, ordering: .relaxed)
+    record.pointee.epoch.store(newestEpoch.load(ordering: .relaxed), ordering: .relaxed)
+    // What the job does to the status of a task is seen only after the record.
+    atomicMemoryFence(ordering: .releasing)
+    return record
+  }
+
+  /// Notes that the job has ended that the current thread has begun last.
+  @_transparent
+  static func end(_ record: RunningJob) {
+    record.pointee.epoch.store(0, ordering: .sequentiallyConsistent)
+    let thread = record.pointee.thread!
+    record.pointee.nextUnused = thread.pointee.unusedRecords
+    thread.pointee.unusedRecords = record
+  }
+
+  /// The task of a job that runs on the current thread.
+  static func task(of job: RunningJob) -> UInt64 { job.pointee.task.load(ordering: .relaxed) }
+
+  /// Makes sure that the next job on the thread finds an unused record.
+  @_transparent
+  static func prepareRecord(for thread: ThreadState.Reference) {
+    if thread.pointee.unusedRecords == nil { thread.pointee.unusedRecords = addRecord(to: thread) }
+  }
+
+  @inline(never)
+  private static func addRecord(to thread: ThreadState.Reference) -> RunningJob {
+    let runningTask = CurrentTaskSlot.ofThread
+    return lock.withLock {
+      let record: RunningJob
+      if let found = withoutThread {
+        record = found
+        withoutThread = found.pointee.nextUnused
+      } else {
+        record = .allocate(capacity: 1)
+        record.initialize(to: Record(next: first, context: .allocate(capacity: 1)))
+        first = record
+      }
+      record.pointee.thread = thread
+      record.pointee.runningTask = runningTask
+      record.pointee.nextUnused = nil
+      return record
+    }
+  }
+
+  static func threadEnds(with records: RunningJob) {
+    lock.withLock {
+      var last = records
+      forget(&last.pointee)
+      while let next = last.pointee.nextUnused {
+        last = next
+        forget(&last.pointee)
+      }
+      last.pointee.nextUnused = withoutThread
+      withoutThread = records
+    }
+    func forget(_ record: inout Record) { (record.thread, record.runningTask) = (nil, nil) }
+  }
+
+  // MARK: - Questions
+
+  /// Begins an epoch. The jobs that run now began in earlier ones.
+  static func beginEpoch() -> UInt64 {
+    newestEpoch.add(1, ordering: .sequentiallyConsistent).newValue
+  }
+
+  /// Whether a job runs. Requires `lock`. O(threads).
+  static var isAny: Bool { isAny(before: .max) }
+
+  /// Whether a job runs that began before an epoch. Requires `lock`. O(threads).
+  static func isAny(before epoch: UInt64) -> Bool {
+    var place = first
+    while let job = place {
+      let began = job.pointee.epoch.load(ordering: .acquiring)
+      if began != 0, began < epoch { return true }
+      place = job.pointee.next
+    }
+    return false
+  }
+
+  /// A running job.
+  struct Found {
+    fileprivate let record: RunningJob
+    fileprivate let epoch: UInt64
+
+    /// Whether the job still runs, and may run the task. Requires `lock`.
+    func mayStillRun(_ task: UnownedJob) -> Bool {
+      record.pointee.epoch.load(ordering: .acquiring) == epoch && mayRun(task, in: record)
+    }
+  }
+
+  /// Returns a job that began before an epoch and may run the task, whose status was read before. Requires `lock`.
+  /// O(threads).
+  static func job(thatMayRun task: UnownedJob, before epoch: UInt64) -> Found? {
+    // The records, and the threads' current tasks, are read only after the task's status.
+    atomicMemoryFence(ordering: .acquiring)
+    var place = first
+    while let job = place {
+      let began = job.pointee.epoch.load(ordering: .acquiring)
+      if began != 0, began < epoch, mayRun(task, in: job) {
+        return Found(record: job, epoch: began)
+      }
+      place = job.pointee.next
+    }
+    return nil
+  }
+
+  private static func mayRun(_ task: UnownedJob, in job: RunningJob) -> Bool {
+    let only = job.pointee.task.load(ordering: .relaxed)
+    return only == 0
+      ? job.pointee.runningTask?.isAnother(than: task) != true
+      : only == taskID(of: task)
+  }
+}
+
+typealias RunningJob = UnsafeMutablePointer<RunningJobs.Record>
