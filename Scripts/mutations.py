@@ -43,8 +43,11 @@ guarantee(
 )
 
 guarantee(
-    "The return of an external task is found although another thread was about to look",
-    "ExternalTaskRegistryTests",
+    "The return of an external task is found, whatever another thread does at the same moment",
+    "ExternalTaskRegistryTests|RunningJobsTests",
+    ("ExternalTaskRegistry.add", "!onlyOwnerCanTell\n        && entries",
+     "false\n        && entries"),
+    ("RunningJobs.threadEnds", "withoutThread = records", "withoutThread = nil"),
     ("TaskOwner.recheckBegins", "exchange(false", "exchange(true"),
 )
 

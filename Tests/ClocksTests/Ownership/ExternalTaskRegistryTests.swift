@@ -57,42 +57,68 @@ import Testing
     try await task.value
   }
 
-  /// Thread A ends a job without a lock, while thread B notes that the job's task may be external.
-  @Test func noReturnIsLostWhileATaskIsAdded() async throws {
-    let clock = TestClock()
-    let owner = Owner(isVirtual: false)
-    let (task, handle) = try await sleepingTask(on: clock)
-    for round in 0..<3_000 {
-      let number = addWhileAJobEnds(handle, owner, delay: round % 40)
-      guard let number else { continue }
-      // By thread A, or by a thread of another test.
-      let isBack = await becomesTrue { owner.absences.all.last == number }
-      try #require(isBack, "round \(round)")
-    }
+  /// A job of a task that begins and ends once in each round, on a thread of its own.
+  private final class JobInRounds: Sendable {
+    private let mayBegin = Atomic(0)
+    private let begun = Atomic(0)
+    private let mayEnd = Atomic(0)
+    private let ended = Atomic(0)
 
-    await clock.advance(by: .seconds(1))
-    try await task.value
-  }
-
-  private func addWhileAJobEnds(_ handle: RetainedTask, _ owner: Owner, delay: Int) -> UInt64? {
-    let hasBegun = Atomic(false)
-    let mayEnd = Atomic(false)
-    nonisolated(unsafe) var number: UInt64?
-    DispatchQueue.concurrentPerform(iterations: 2) { index in
-      if index == 0 {
-        let job = ExternalTaskRegistry.beginJob(of: handle.id)
-        hasBegun.store(true, ordering: .releasing)
-        // With one thread, the other call begins when this one has ended.
-        for _ in 0..<1_000 where !mayEnd.load(ordering: .acquiring) {}
-        ExternalTaskRegistry.endJob(job)
-      } else {
-        for _ in 0..<1_000 where !hasBegun.load(ordering: .acquiring) {}
-        mayEnd.store(true, ordering: .releasing)
-        for _ in 0..<delay { _ = hasBegun.load(ordering: .acquiring) }
-        number = ExternalTaskRegistry.add(handle, of: owner, onlyOwnerCanTell: false)
+    init(of task: UInt64, rounds: Int) {
+      Thread.detachNewThread { [self] in
+        for round in 1...rounds {
+          wait { mayBegin.load(ordering: .acquiring) == round }
+          let job = ExternalTaskRegistry.beginJob(of: task)
+          begun.store(round, ordering: .releasing)
+          wait { mayEnd.load(ordering: .acquiring) == round }
+          ExternalTaskRegistry.endJob(job)
+          ended.store(round, ordering: .releasing)
+        }
       }
     }
-    return number
+
+    /// Runs `body` while the job ends.
+    func run<Result>(_ round: Int, _ body: () -> Result) -> Result {
+      mayBegin.store(round, ordering: .releasing)
+      wait { begun.load(ordering: .acquiring) == round }
+      mayEnd.store(round, ordering: .releasing)
+      let result = body()
+      wait { ended.load(ordering: .acquiring) == round }
+      return result
+    }
+
+    private func wait(until condition: () -> Bool) {
+      var looks = 0
+      while !condition() {
+        looks += 1
+        if looks > 1_000 { sched_yield() }
+      }
+    }
+  }
+
+  /// Thread A ends a job without a lock, while thread B notes that the job's task may be external.
+  ///
+  /// In a process of its own, because each job of another test looks as well, and would find what thread A has lost.
+  @Test func noReturnIsLostWhileATaskIsAdded() async {
+    await #expect(processExitsWith: .success) {
+      let owner = Owner(isVirtual: false)
+      let (_, handle) = try await ExternalTaskRegistryTests().sleepingTask(on: TestClock())
+      let rounds = 30_000
+      let job = JobInRounds(of: handle.id, rounds: rounds)
+      var added = 0
+      for round in 1...rounds {
+        let number = job.run(round) {
+          for _ in 0..<round % 50 { _ = handle.id }
+          return ExternalTaskRegistry.add(handle, of: owner, onlyOwnerCanTell: false)
+        }
+        guard let number else { continue }
+        added += 1
+        // The watchdog's thread may be about to look, so that thread A does not.
+        for _ in 0..<10 where owner.absences.all.last != number { usleep(1_000) }
+        try #require(owner.absences.all.last == number, "lost in round \(round)")
+      }
+      #expect(added > 0)
+    }
   }
 
   /// Hundreds of threads may look together. A third one would find what the second one finds.
