@@ -47,7 +47,7 @@ guarantee(
     "ExternalTaskRegistryTests|RunningJobsTests",
     ("ExternalTaskRegistry.add", "!onlyOwnerCanTell\n        && entries",
      "false\n        && entries"),
-    ("RunningJobs.threadEnds", "withoutThread = records", "withoutThread = nil"),
+    ("RunningJobs.threadEnds", "withoutThread = record", "withoutThread = nil"),
     ("TaskOwner.recheckBegins", "exchange(false", "exchange(true"),
 )
 

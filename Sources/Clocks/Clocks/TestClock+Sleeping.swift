@@ -216,7 +216,10 @@ extension SleepsWaiter {
     RealTime(in: pause ?? timeout).schedule { [weak self] in
       guard self != nil else { return }
       let end = RealTime(in: .zero)
-      UnownedJobs.Present().whenOver(while: { [weak self] in self != nil }) { [weak self] in
+      let limit = RealTime(in: timeout * mayRepeat)
+      UnownedJobs.Present().whenOver(
+        while: { [weak self] in self != nil && !limit.hasPassed }
+      ) { [weak self] in
         let isLate = end.lasts(timeout / 10)
         if mayRepeat > 0, isLate || !isIdle() {
           self?.whenTooLate(
@@ -225,7 +228,7 @@ extension SleepsWaiter {
           body()
         }
       }
-      // If a job never ends, `whenOver` never runs its closure. So a timer runs `body` as well.
+      // If a job does not end, `whenOver` does not run its closure. So a timer runs `body` as well.
       RealTime(in: timeout * mayRepeat).schedule(body)
     }
   }

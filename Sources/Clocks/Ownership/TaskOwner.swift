@@ -21,6 +21,15 @@ struct ReadyJob: Sendable {
   var isParked = false
 }
 
+extension ReadyJob {
+  /// A debug build would call a function for each default argument of the other initializer.
+  init(job: UnownedJob, taskID: UInt64, executor: ExecutorKind) {
+    self.job = job
+    self.taskID = taskID
+    self.executor = executor
+  }
+}
+
 /// A job that is to run at an instant of virtual time.
 struct DelayedJob: Sendable {
   var job: UnownedJob

@@ -243,9 +243,14 @@ struct ExternalTasks: ~Copyable {
   private func externalState(
     of entry: Entry, _ task: RetainedTask, _ owner: TaskOwner, _ isHeldBack: (UInt64) -> Bool
   ) -> State? {
-    if entry.hasAsyncLets, TaskStatus.hasActiveAsyncLet(task.job, isHeldBack: isHeldBack) {
-      return ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: true)
-        .map { .awaitingAsyncLet(absence: $0) }
+    if entry.hasAsyncLets, TaskStatus.hasActiveAsyncLet(task.job, isHeldBack: isHeldBack),
+      let absence = ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: true)
+    {
+      // The last job of the `async let` may have ended before the registry knew the task. Then no thread looks.
+      if TaskStatus.hasActiveAsyncLet(task.job, isHeldBack: isHeldBack) {
+        return .awaitingAsyncLet(absence: absence)
+      }
+      ExternalTaskRegistry.remove(absence)
     }
     let status = TaskStatus(of: task.job)
     guard entry.mayHaveRun || status.mayRunExternally else { return nil }

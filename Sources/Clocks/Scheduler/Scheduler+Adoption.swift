@@ -131,9 +131,10 @@ extension Scheduler {
   @_transparent
   func isRunning(_ id: UInt64) -> Bool {
     guard !isProcessWide, id != 0, let context = ThreadContext.current,
-      context.pointee.owner === self
+      context.pointee.taskID == id
     else { return false }
-    return context.pointee.taskID == id
+    // The words are compared, because a debug build would retain both objects for `===`.
+    return unsafeBitCast(context.pointee.owner, to: UInt.self) == unsafeBitCast(self, to: UInt.self)
   }
 
   /// Claims the current task, if no other test owns it, and returns whether the scheduler owns it now. O(1).

@@ -119,7 +119,11 @@ struct SleepQueue: ~Copyable {
       slotCount += 1
     }
     self.details[Int(slot)] = details
-    if hasExtras || name != nil || tolerance != nil { add(name, tolerance, to: slot) }
+    // Patterns, because a debug build calls generic functions to compare with `nil`.
+    var isExtra = hasExtras
+    if case .some = name { isExtra = true }
+    if case .some = tolerance { isExtra = true }
+    if isExtra { add(name, tolerance, to: slot) }
     count += 1
     siftUp(Entry(deadline: deadline, number: number, slot: slot), from: count - 1)
     return Token(slot: slot, number: number)

@@ -57,6 +57,12 @@ import Testing
     #expect(isOrdered)
   }
 
+  @Test func aJobThatEndsItsThreadIsOver() async {
+    let task = RetainedTask.any()
+    await onNewThread { _ = ExternalTaskRegistry.beginJob(of: task.id) }
+    #expect(await becomesTrue { !isRunning(task) })
+  }
+
   /// Records are never freed, so a process with many short threads would need more and more memory.
   @Test func threadsUseTheRecordsOfThreadsThatHaveEnded() async {
     var records = Set<RunningJob>()

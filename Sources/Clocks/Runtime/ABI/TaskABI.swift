@@ -1,3 +1,5 @@
+import Synchronization
+
 // Every offset, bit and mask of the runtime's jobs, tasks and actors that this package relies on.
 // Offsets are in bytes, for 64 bits. The runtime has no functions for what is read here; debuggers
 // rely on the same layout.
@@ -187,8 +189,10 @@ struct TaskStatus {
   /// no task.
   static func isAboutToRun(_ task: UnownedJob) -> Bool {
     let status = TaskStatus(of: task)
-    return status.isActive
-      || (!status.isOver && yieldFunction != 0 && resumeFunction(of: task) == yieldFunction)
+    if status.isActive { return true }
+    // The function is read only after the status.
+    atomicMemoryFence(ordering: .acquiring)
+    return !status.isOver && yieldFunction != 0 && resumeFunction(of: task) == yieldFunction
   }
 
   /// Reads the word even if the layout probe has not verified its offset.

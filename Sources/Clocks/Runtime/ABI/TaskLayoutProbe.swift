@@ -27,7 +27,9 @@ struct StatusProbe: Sendable {
       if !readsPreferences { missing.append("tasks that prefer an executor") }
       if !readsChildren { missing.append("which tasks are children") }
       if !readsAsyncLets { missing.append("tasks that await an async let") }
-      if yieldFunction == 0 { missing.append("Task.yield on a custom executor") }
+      if yieldFunction == 0 {
+        missing.append("Task.yield on a custom executor, and before the first clock of a test")
+      }
       return missing
     #else
       // No layout is known on this platform.

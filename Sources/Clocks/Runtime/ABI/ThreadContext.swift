@@ -24,7 +24,7 @@ struct ThreadContext {
   @_transparent
   mutating func takes(_ job: UnownedJob, on executor: ExecutorKind) -> Bool {
     guard takesNext || wakingTask != 0 else { return false }
-    let id = UnownedTask(job: job).id
+    let id = Clocks.taskID(of: job)
     guard takesNext || id == wakingTask else { return false }
     (takesNext, wakingTask) = (false, 0)
     taken = ReadyJob(job: job, taskID: id, executor: executor)
@@ -92,11 +92,7 @@ struct ThreadContext {
   /// The owners for which the job counts as externally started, and that wait for its end.
   ///
   /// Such an owner has adopted the job's task while the job ran, or has started the job, which has paused since.
-  var ownersAwaitingEnd: [TaskOwner] = [] {
-    didSet { isEndAwaited = !ownersAwaitingEnd.isEmpty }
-  }
-  /// Whether there are such owners. A debug build reads a flag faster than an array.
-  private(set) var isEndAwaited = false
+  var ownersAwaitingEnd: [TaskOwner] = []
 
   /// Whether a job runs now, as opposed to the loop between jobs.
   var isInJob = false
@@ -125,7 +121,9 @@ struct ThreadContext {
   /// The context of the current thread; `nil` if its job did not pass through the hooks.
   static var current: UnsafeMutablePointer<ThreadContext>? {
     guard let thread = ThreadState.existing else { return nil }
-    return thread.pointee.context ?? makeForUnownedJob(on: thread)
+    // Not `??`, which calls a closure in a debug build.
+    if let context = thread.pointee.context { return context }
+    return makeForUnownedJob(on: thread)
   }
 
   /// Makes the context of the thread's unowned job; `nil` if the thread runs none.
@@ -217,6 +215,73 @@ extension ThreadContext {
   static func runToEnd(_ job: UnownedJob) {
     var next: UnownedJob? = job
     while let job = next { next = capturingNextJob { RuntimeHooks.run(job, on: .pool) } }
+  }
+}
+
+/// What this package keeps of a thread. Only the thread itself reads or writes it.
+struct ThreadState {
+  typealias Reference = UnsafeMutablePointer<ThreadState>
+
+  /// The context of the innermost job; `nil` if there is no job, or if its context has not been needed.
+  var context: UnsafeMutablePointer<ThreadContext>?
+  /// The innermost unowned job. If `context` is `nil`, it is the innermost job.
+  var unownedJob: RunningJob?
+  /// An address in the frame of the function that runs `unownedJob`.
+  var placeInFrame: UInt = 0
+  /// Records for the next jobs that begin on the thread.
+  var unusedRecords: RunningJob?
+
+  /// - Parameter place: A variable of the function that runs the job.
+  mutating func beginUnownedJob(_ job: RunningJob, _ place: UnsafePointer<UInt8>) {
+    (context, unownedJob, placeInFrame) = (nil, job, UInt(bitPattern: place))
+  }
+
+  /// Restores what was before the job.
+  mutating func endUnownedJob(within outer: ThreadState) {
+    (context, unownedJob, placeInFrame) = (outer.context, outer.unownedJob, outer.placeInFrame)
+  }
+
+  /// The state of the current thread; `nil` if no job has passed through the hooks on it.
+  @_transparent
+  static var existing: Reference? {
+    guard let key else { return nil }
+    return threadValue(key)?.assumingMemoryBound(to: ThreadState.self)
+  }
+
+  /// The state of the current thread, which is made if there is none.
+  @_transparent
+  static var ofThread: Reference {
+    if let existing { return existing }
+    return make()
+  }
+
+  @inline(never)
+  static func make() -> Reference {
+    let thread = Reference.allocate(capacity: 1)
+    thread.initialize(to: ThreadState())
+    setThreadValue(prepare(), thread)
+    return thread
+  }
+
+  /// The key of the states; `nil` before the hooks are installed.
+  ///
+  /// The key is a variable, because reading a lazy constant costs more than looking up the state by the key.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var key: ThreadKey?
+
+  /// Creates the key. Must be called before the hooks are installed. Thread-safe.
+  @discardableResult @inline(never)
+  static func prepare() -> ThreadKey { madeKey }
+
+  private static let madeKey: ThreadKey = {
+    let made = makeThreadKey { threadEnds($0) }
+    key = made
+    return made
+  }()
+
+  private static func threadEnds(_ value: UnsafeMutableRawPointer?) {
+    guard let thread = value?.assumingMemoryBound(to: ThreadState.self) else { return }
+    RunningJobs.threadEnds(thread)
+    thread.deallocate()
   }
 }
 

@@ -131,17 +131,26 @@ enum ExternalTaskRegistry {
       entry.pointee.wasOver = status.isOver
     }
     entry.pointee.blocker = RunningJobs.job(thatMayRun: task, before: entry.pointee.quietSince)
-    return entry.pointee.blocker == nil
+    guard entry.pointee.blocker == nil else { return false }
+    // Thread A may have marked the task as suspended, and have continued it, because thread B has resumed it in that
+    // moment. If A's job has ended since, the status says by now what the task did last.
+    guard !TaskStatus.isAboutToRun(task) else {
+      entry.pointee.quietSince = 0
+      return false
+    }
+    return true
   }
 
   /// Adds a task that may be external, and returns its number; `nil` if the task has returned already. O(threads).
   ///
-  /// If only the owner can tell, the owner must check once more afterwards that the task has not returned.
+  /// If only the owner can tell, the owner checks once more afterwards whether the task has returned.
   static func add(_ task: RetainedTask, of owner: TaskOwner, onlyOwnerCanTell: Bool) -> UInt64? {
     RunningJobs.lock.withLock {
-      // Nearly always the task has already returned. The first check comes before anything is retained.
+      // Nearly always the task has already returned. The first check comes before anything is retained. As in `isBack`,
+      // the status is read once more after the jobs.
       if !onlyOwnerCanTell, !TaskStatus.isAboutToRun(task.job),
-        RunningJobs.job(thatMayRun: task.job, before: .max) == nil
+        RunningJobs.job(thatMayRun: task.job, before: .max) == nil,
+        !TaskStatus.isAboutToRun(task.job)
       {
         return nil
       }

@@ -5,14 +5,15 @@ import Synchronization
 ///
 /// A job begins and ends without a lock, because most jobs of a process may belong to no test. Each thread has records
 /// of its own, one for each job that runs within another one. Only the thread writes them, and any thread may read
-/// them. Records are never freed: when a thread has ended, another thread uses its records.
+/// them. Records are never freed: when a thread has ended, another thread uses its records. So O(threads) below means the
+/// most threads that there were at one time.
 enum RunningJobs {
   struct Record: ~Copyable {
     /// The epoch in which the job began; 0 if no job runs.
     let epoch = Atomic<UInt64>(0)
     /// The only task that runs in the job; 0 for an actor drain.
     fileprivate let task = Atomic<UInt64>(0)
-    /// The thread that uses the record; `nil` if none does. Only that thread reads it.
+    /// The thread that uses the record; `nil` if none does. Written under `lock`, and read under it or by the thread.
     fileprivate(set) var thread: ThreadState.Reference!
     /// The runtime's variable for the task that the thread runs. Written under `lock`.
     ///
@@ -39,7 +40,8 @@ enum RunningJobs {
   /// Notes that a job of `task` begins on the current thread, or an actor drain if `task` is 0. O(1).
   @_transparent
   static func begin(of task: UInt64, on thread: ThreadState.Reference) -> RunningJob {
-    let record = thread.pointee.unusedRecords ?? addRecord(to: thread)
+    prepareRecord(for: thread)
+    let record = thread.pointee.unusedRecords!
     thread.pointee.unusedRecords = record.pointee.nextUnused
     record.pointee.task.store(task, ordering: .relaxed)
     record.pointee.epoch.store(newestEpoch.load(ordering: .relaxed), ordering: .relaxed)
@@ -86,18 +88,21 @@ enum RunningJobs {
     }
   }
 
-  static func threadEnds(with records: RunningJob) {
+  /// Lets other threads use the records of a thread that ends. A job that has not ended, because it ends its thread, is
+  /// over. O(threads).
+  static func threadEnds(_ thread: ThreadState.Reference) {
     lock.withLock {
-      var last = records
-      forget(&last.pointee)
-      while let next = last.pointee.nextUnused {
-        last = next
-        forget(&last.pointee)
+      var place = first
+      while let record = place {
+        place = record.pointee.next
+        guard record.pointee.thread == thread else { continue }
+        record.pointee.epoch.store(0, ordering: .releasing)
+        record.pointee.thread = nil
+        record.pointee.runningTask = nil
+        record.pointee.nextUnused = withoutThread
+        withoutThread = record
       }
-      last.pointee.nextUnused = withoutThread
-      withoutThread = records
     }
-    func forget(_ record: inout Record) { (record.thread, record.runningTask) = (nil, nil) }
   }
 
   // MARK: - Questions
@@ -112,6 +117,8 @@ enum RunningJobs {
 
   /// Whether a job runs that began before an epoch. Requires `lock`. O(threads).
   static func isAny(before epoch: UInt64) -> Bool {
+    // The records are read only after the statuses that the caller has read.
+    atomicMemoryFence(ordering: .acquiring)
     var place = first
     while let job = place {
       let began = job.pointee.epoch.load(ordering: .acquiring)

@@ -89,19 +89,12 @@ enum RuntimeHooks {
   #endif
 
   static func jobEnqueued(_ job: UnownedJob, on executor: ExecutorKind) {
-    // Nearly all jobs of a suite that does not use this package take this path. It is a function of its own, because a
-    // debug build clears all variables of a function when the function begins.
-    if ThreadState.existing?.pointee.context == nil, PriorExecutors.areDispatch,
-      TaskOwnership.shared.isEmpty
-    {
+    let known = ThreadState.existing?.pointee.context
+    // Nearly all jobs of a suite that does not use this package take this path.
+    if known == nil, PriorExecutors.areDispatch, TaskOwnership.shared.isEmpty {
       return UnownedJobs.submit(ReadyJob(job: job, taskID: 0, executor: executor))
     }
-    jobEnqueuedForOwner(job, on: executor)
-  }
-
-  /// Does what `jobEnqueued` does, where the thread has a context, or the job may belong to an owner.
-  private static func jobEnqueuedForOwner(_ job: UnownedJob, on executor: ExecutorKind) {
-    let context = ThreadContext.current
+    let context = known ?? ThreadContext.current
     if let context {
       if context.pointee.takes(job, on: executor) { return }
       if context.pointee.isWaking, let owner = context.pointee.owner {
@@ -126,7 +119,10 @@ enum RuntimeHooks {
       let running = ThreadContext.owner(on: context)
       CreationsOnActors.awaitEnd(of: id)
       var (owner, isNew) = ownership.owner(ofReadyJob: id, on: running)
-      if owner !== running, let running, ownership.adopt(leftover: id, of: owner, by: running) {
+      // The words are compared, because a debug build would retain both owners for `!==`.
+      if unsafeBitCast(owner, to: UInt.self) != unsafeBitCast(running, to: UInt.self),
+        let running, ownership.adopt(leftover: id, of: owner, by: running)
+      {
         (owner, isNew) = (running, true)
       }
       if owner == nil, isNew, TestCaseMembership.isOn { owner = TestCaseMembership.hasMade(job) }
@@ -163,7 +159,9 @@ extension ThreadContext {
       return UnownedTask.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }
     }
     let owner = context.pointee.owner
-    guard let task = UnownedTask.currentID, task != context.pointee.taskID else { return owner }
+    guard let current = RuntimeFunctions.currentTask else { return owner }
+    let task = Clocks.taskID(of: current)
+    if task == context.pointee.taskID { return owner }
     CreationsOnActors.awaitEnd(of: task)
     return TaskOwnership.shared.owner(of: task, on: owner)
   }

@@ -199,8 +199,8 @@ extension RuntimeHooks {
   static func runUnowned(_ ready: ReadyJob, _ id: UInt64, as running: RunningJob) -> ReadyJob? {
     let job = ready.job
     if let owner = TestCaseMembership.adopter(of: id) {
-      ExternalTaskRegistry.endJob(running)
       owner.enqueue(ReadyJob(job: job, taskID: id, executor: ready.executor), isNew: false)
+      ExternalTaskRegistry.endJob(running)
       return ready.isCounted ? runJobs(of: [], after: ready) : nil
     }
     let thread = running.pointee.thread!
@@ -212,13 +212,15 @@ extension RuntimeHooks {
     run(job, on: ready.executor)
     let context = thread.pointee.context
     thread.pointee.endUnownedJob(within: outer)
+    // Moved before the record may be used for another job, which would use the same memory.
+    let awaiting = context?.move().ownersAwaitingEnd
     if isRetained {
       if TaskStatus(of: job).isOver { TestCaseMembership.letGo(ofEnded: id) }
       UnownedTask.release(job)
     }
     ExternalTaskRegistry.endJob(running)
-    guard ready.isCounted || context != nil else { return nil }
-    return runJobs(of: context?.move().ownersAwaitingEnd ?? [], after: ready)
+    guard ready.isCounted || awaiting != nil else { return nil }
+    return runJobs(of: awaiting ?? [], after: ready)
   }
 
   /// Runs jobs of the owners that waited for the end of an unowned job. Returns a job as `runUnowned` does.

@@ -30,9 +30,6 @@ enum TaskCreation {
     #endif
   }
 
-  /// Whether there is an owner, or a test case whose tasks are registered.
-  private static var isAnyWanted: Bool { !TaskOwnership.shared.isEmpty || TestCaseMembership.isOn }
-
   private static var creator: TaskOwner? { capturesNextTask ? nil : ThreadContext.runningOwner }
 
   /// Whether the thread captures the task that it creates, which is unowned until it is started.
@@ -195,16 +192,17 @@ enum JobRuns {
 
     private static let createTask: Interposed<Create> = Interposed("swift_task_create") {
       flags, options, type, function, context in
-      if ThreadState.existing?.pointee.context == nil, TaskOwnership.shared.isEmpty {
+      let thread = ThreadState.existing?.pointee.context
+      if thread == nil, TaskOwnership.shared.isEmpty {
         // So begin nearly all tasks of a suite that does not use this package.
         let made = createTask.original(flags, options, type, function, context)
         if !TestCaseMembership.noteMadeWithoutOwner(made.task) { hasMade(made.task) }
         return made
       }
       switch firstExecutor(options) {
-      case .runtime: return create(flags, options, type, function, context)
+      case .runtime: return create(flags, options, type, function, context, thread)
       case .defaultActor:
-        return CreationsOnActors.during { create(flags, options, type, function, context) }
+        return CreationsOnActors.during { create(flags, options, type, function, context, thread) }
       case .custom(let executor):
         let creation = CreationsOnExecutors.begin(executor)
         let made = createTask.original(flags, options, type, function, context)
@@ -219,14 +217,15 @@ enum JobRuns {
     @_transparent
     private static func create(
       _ flags: UInt, _ options: UnsafeRawPointer?, _ type: UnsafeRawPointer?,
-      _ function: UnsafeRawPointer?, _ context: UnsafeRawPointer?
+      _ function: UnsafeRawPointer?, _ context: UnsafeRawPointer?,
+      _ known: UnsafeMutablePointer<ThreadContext>?
     ) -> MadeTask {
-      let thread = ThreadContext.current
+      let thread = known ?? ThreadContext.current
       let made =
         seesHops(options, on: thread)
         ? Hops.withPreference(options) { createTask.original(flags, $0, type, function, context) }
         : createTask.original(flags, options, type, function, context)
-      if isAnyWanted { hasMade(made.task, on: thread) }
+      hasMade(made.task, on: thread)
       return made
     }
 
@@ -271,7 +270,7 @@ enum JobRuns {
       context.pointee.purpose = purpose
       if context.pointee.arrivedTask != taskID(of: made.task) {
         // The task waits for an actor, so no job of it has reached the hooks.
-        if isAnyWanted { hasMade(made.task) }
+        hasMade(made.task)
         TestCaseMembership.noteTestCase(made.task)
       }
       return made
