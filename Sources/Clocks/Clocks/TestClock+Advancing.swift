@@ -182,8 +182,9 @@ extension TestClock {
       return nil
     }
     let taskID = UnownedTask.currentID ?? 0
-    let isOwn = admitCurrentTask(taskID, as: "TestClock.advance(by:)", at: callSite)
+    // If time moves here, the scheduler runs a job of the task, so it has admitted the task before.
     if !isOnActor, scheduler.movesTime(of: virtualClock, by: given, inJobOf: taskID) { return nil }
+    let isOwn = admitCurrentTask(taskID, as: "TestClock.advance(by:)", at: callSite)
     return Advance(virtualClock, isOwn: isOwn, .duration(given))
   }
 

@@ -200,14 +200,20 @@ extension Environment {
       if let known = Variable.all.first(where: { $0.name == name }) {
         if !value.isEmpty, !known.accepts(value) { errors.append(known.problem(with: value)) }
       } else if !ownPrefixes.contains(where: name.hasPrefix) {
-        let nearest = Variable.all.map(\.name).min {
-          distance(from: name, to: $0) < distance(from: name, to: $1)
-        }
-        warnings.append(
-          "\(name) is not a variable of swift-test-clocks. Is \(nearest ?? "none") meant?")
+        warnings.append("\(name) is not a variable of swift-test-clocks. \(suggestion(for: name))")
       }
     }
     return (errors, warnings)
+  }
+
+  private static func suggestion(for name: String) -> String {
+    let wanted = name.uppercased()
+    let all = Variable.all.map { (name: $0.name, distance: distance(from: wanted, to: $0.name)) }
+    // A name of which more than a third is wrong may mean any variable.
+    guard let nearest = all.min(by: { $0.distance < $1.distance }),
+      nearest.distance * 3 <= name.utf8.count - prefix.utf8.count
+    else { return "It has: \(all.map(\.name).joined(separator: ", "))." }
+    return "Is \(nearest.name) meant?"
   }
 
   /// Returns how many characters have to be added, removed or replaced (the Levenshtein distance).

@@ -54,12 +54,23 @@ import Testing
       problems.warnings == ["\(name) is not a variable of swift-test-clocks. Is \(nearest) meant?"])
   }
 
+  /// A name that resembles none may mean any.
+  @Test(arguments: ["CLOCKS_RUNG", "CLOCKS_TYPO", "CLOCKS_"])
+  func anUnknownNameThatResemblesNoneGetsTheList(_ name: String) {
+    let names = Environment.Variable.all.map(\.name).joined(separator: ", ")
+    #expect(names.hasPrefix("CLOCKS_BLOCKED_AFTER, CLOCKS_KEEP_PROCESS, "))
+    #expect(
+      Environment.problems(of: [name + "=1"]).warnings == [
+        "\(name) is not a variable of swift-test-clocks. It has: \(names)."
+      ])
+  }
+
   @Test(arguments: ["xctest", "swift-testing"])
   func allProblemsAreWrittenBeforeATestRuns(_ library: String) async throws {
     let child = try await ChildProcess.runTests(
       "EnvironmentTests", library: library,
       environment: [
-        "CLOCKS_BLOCKED_AFTER": "inf", "CLOCKS_FAST": "no", "CLOCKS_TYPO": "1",
+        "CLOCKS_BLOCKED_AFTER": "inf", "CLOCKS_FAST": "no", "CLOCKS_TRACES": "1",
       ], errors: .apart)
     #expect(child.exitCode == 2, "\(child)")
     #expect(child.standardOutput == "")
@@ -67,7 +78,7 @@ import Testing
       child.standardError.split(separator: "\n").sorted() == [
         "error: CLOCKS_BLOCKED_AFTER is \"inf\", but can only be a number from 0.001 to 1000000000. Unset it for the default: 30.",
         "error: CLOCKS_FAST is \"no\", but can only be one of: 0, 1. Unset it for the default: 1.",
-        "warning: CLOCKS_TYPO is not a variable of swift-test-clocks. Is CLOCKS_TRACE meant?",
+        "warning: CLOCKS_TRACES is not a variable of swift-test-clocks. Is CLOCKS_TRACE meant?",
       ], "\(child.standardError)")
   }
 
