@@ -115,14 +115,17 @@ struct UnownedJobs: ~Copyable {
     }
   }
 
-  private let priority: Int
-  private let queue: InternalDispatch.Queue
-  /// Guards the variables below. Rank `leaf`.
-  private let lock = Lock(.leaf)
+  // The variables come first, because ThreadSanitizer takes a change of one of them for a change of the first word, and
+  // the constants are read without the lock.
+
   private var waiting = JobQueue()
   private var isQueueBlocked = false
   /// Counts the jobs that have begun.
   private var begun: UInt64 = 0
+  /// Guards the variables above. Rank `leaf`.
+  private let lock = Lock(.leaf)
+  private let priority: Int
+  private let queue: InternalDispatch.Queue
 
   init(priority: Int, _ queue: InternalDispatch.Queue? = nil) {
     self.priority = priority
