@@ -217,9 +217,7 @@ extension SleepsWaiter {
       guard self != nil else { return }
       let end = RealTime(in: .zero)
       let limit = RealTime(in: timeout * mayRepeat)
-      UnownedJobs.Present().whenOver(
-        while: { [weak self] in self != nil && !limit.hasPassed }
-      ) { [weak self] in
+      ExternalTaskRegistry.wait(for: UnownedJobs.Present(), until: limit) { [weak self] in
         let isLate = end.lasts(timeout / 10)
         if mayRepeat > 0, isLate || !isIdle() {
           self?.whenTooLate(
@@ -228,7 +226,7 @@ extension SleepsWaiter {
           body()
         }
       }
-      // If a job does not end, `whenOver` does not run its closure. So a timer runs `body` as well.
+      // If a job does not end, the closure above does not run. So a timer runs `body` as well.
       RealTime(in: timeout * mayRepeat).schedule(body)
     }
   }

@@ -28,8 +28,7 @@ import Testing
         mayEnd.wait()
       }
       let job = ThreadContext.capturingNextJob { Task { body() } }
-      UnownedJobs.submit(
-        ReadyJob(job: try #require(job), taskID: 0, executor: .pool), to: Self.jobs)
+      UnownedJobs.submit(try ready(job), to: Self.jobs)
     }
     // Other tests use threads of Dispatch, too.
     while begun.value < cores { try await Task.sleep(for: .milliseconds(1)) }
@@ -90,8 +89,7 @@ import Testing
       }
       let job = ThreadContext.capturingNextJob { Task { body() } }
       let count = begun.value
-      UnownedJobs.submit(
-        ReadyJob(job: try #require(job), taskID: 0, executor: .pool), to: Self.jobs)
+      UnownedJobs.submit(try ready(job), to: Self.jobs)
       while begun.value == count { try await Task.sleep(for: .milliseconds(1)) }
     }
 
@@ -106,7 +104,9 @@ import Testing
     private let hasEnded = Atomic(false)
 
     init(present: UnownedJobs.Present) {
-      present.whenOver(while: { true }, { self.hasEnded.store(true, ordering: .relaxed) })
+      ExternalTaskRegistry.wait(for: present, until: RealTime(in: .seconds(600))) {
+        self.hasEnded.store(true, ordering: .relaxed)
+      }
     }
 
     var isOver: Bool { hasEnded.load(ordering: .relaxed) }
@@ -176,4 +176,9 @@ import Testing
     #expect(wasInTime)
     await task.value
   }
+}
+
+private func ready(_ job: UnownedJob?) throws -> ReadyJob {
+  let job = try #require(job)
+  return ReadyJob(job: job, taskID: taskID(of: job), executor: .pool)
 }

@@ -172,7 +172,7 @@ extension ThreadContext {
     keepsNext = false
     hasKept = true
     kept = ReadyJob(
-      job: job, taskID: 0, executor: .pool,
+      job: job, taskID: Clocks.taskID(of: job), executor: .pool,
       isCounted: TaskOwnership.shared.unownedJobWillRun())
   }
 

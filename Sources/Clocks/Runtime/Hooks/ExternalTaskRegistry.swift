@@ -1,7 +1,7 @@
 import ClocksSupport
 import Synchronization
 
-/// The external tasks of all tests.
+/// The external tasks of all tests, and the waits for unowned jobs.
 ///
 /// Thread A runs a task, and writes into the task's status that it is suspended or over. Thread B reads the status.
 /// Thread A may still continue the task, or resume tasks that wait for it. So a task whose status says that it does not
@@ -28,12 +28,21 @@ enum ExternalTaskRegistry {
     var blocker: RunningJobs.Found?
   }
 
+  /// A wait for the end of unowned jobs.
+  private struct Wait {
+    var jobs: UnownedJobs.Present
+    /// When the wait is given up.
+    let limit: RealTime
+    let body: @Sendable () -> Void
+  }
+
   // `RunningJobs.lock` guards the variables below. No function of an owner is called under it.
 
   @exclusivity(unchecked) nonisolated(unsafe) private static var newestNumber: UInt64 = 0
   @exclusivity(unchecked) nonisolated(unsafe) private static var entries: [Entry] = []
-  /// Whether there are entries. Written under the lock, and read without it.
-  private static let areAnyExternal = Atomic(false)
+  @exclusivity(unchecked) nonisolated(unsafe) private static var waits: [Wait] = []
+  /// Whether there are entries or waits. Written under the lock, and read without it.
+  private static let isEndAwaited = Atomic(false)
   /// Counts the looks.
   @exclusivity(unchecked) nonisolated(unsafe) private static var looks: UInt64 = 0
   /// Whether a thread that runs no job of an owner waits for the lock, to look.
@@ -44,14 +53,26 @@ enum ExternalTaskRegistry {
     RunningJobs.begin(of: task, on: ThreadState.ofThread)
   }
 
-  /// Notes that a job has ended, and then does what `look` does. O(external tasks).
+  /// Notes that a job has ended, and then does what `look` does. O(external tasks and waits).
   static func endJob(_ job: RunningJob) {
     RunningJobs.end(job)
-    // `add` sets the flag before it looks for running jobs. So a job whose end `add` has not seen sees the flag.
-    if areAnyExternal.load(ordering: .sequentiallyConsistent) { look() }
+    // A thread sets the flag before it looks for running jobs. So a job whose end that thread has not seen sees the flag.
+    if isEndAwaited.load(ordering: .sequentiallyConsistent) { look() }
   }
 
-  /// Finds the tasks that have returned, and notifies their owners. O(external tasks).
+  /// Runs `body` as soon as the jobs have ended, unless that takes longer than until `limit`.
+  static func wait(
+    for jobs: UnownedJobs.Present, until limit: RealTime, _ body: @escaping @Sendable () -> Void
+  ) {
+    RunningJobs.lock.withLock {
+      waits.append(Wait(jobs: jobs, limit: limit, body: body))
+      awaitedChanged()
+    }
+    look(always: true)
+  }
+
+  /// Finds the tasks that have returned, and notifies their owners. Ends the waits for jobs that have ended.
+  /// O(external tasks and waits).
   ///
   /// Hundreds of threads may call this together, and wait for the same locks. So thread C returns if thread B waits for
   /// the lock: thread B will find what thread C would find. Until then the task's owner waits for the task. A thread that
@@ -65,9 +86,11 @@ enum ExternalTaskRegistry {
     if isPending, !always { return }
     var back: [Entry] = []
     var ownersToRecheck: [TaskOwner] = []
+    var over: [(wait: Wait, isInTime: Bool)] = []
     RunningJobs.lock.withLock {
       if owner == nil { _ = isLookPending.exchange(false, ordering: .acquiringAndReleasing) }
       if entries.count > 0 { findBack(&back, &ownersToRecheck) }
+      if waits.count > 0 { over = takeWaitsThatAreOver() }
     }
     // The loops use an index, because a debug build takes ten times as long to iterate over an `Array`.
     for index in 0..<back.count {
@@ -77,6 +100,24 @@ enum ExternalTaskRegistry {
       let found = ownersToRecheck[index]
       if found.mustRecheck() || found === owner || always { found.recheckExternalTasks() }
     }
+    // Those that were given up are only released, which must not happen under the lock.
+    for index in 0..<over.count where over[index].isInTime { over[index].wait.body() }
+  }
+
+  private static func takeWaitsThatAreOver() -> [(wait: Wait, isInTime: Bool)] {
+    var over: [(wait: Wait, isInTime: Bool)] = []
+    var kept: [Wait] = []
+    for var wait in waits {
+      let isInTime = wait.jobs.areOver()
+      if isInTime || wait.limit.hasPassed {
+        over.append((wait, isInTime))
+      } else {
+        kept.append(wait)
+      }
+    }
+    waits = kept
+    awaitedChanged()
+    return over
   }
 
   /// Removes from `entries` each task that is not external any more, and appends it to `back`.
@@ -105,7 +146,7 @@ enum ExternalTaskRegistry {
     }
     if kept < count {
       entries.removeLast(count - kept)
-      entriesChanged()
+      awaitedChanged()
     }
   }
 
@@ -157,22 +198,23 @@ enum ExternalTaskRegistry {
       newestNumber += 1
       entries.append(
         Entry(task: task, owner: owner, number: newestNumber, onlyOwnerCanTell: onlyOwnerCanTell))
-      entriesChanged()
+      awaitedChanged()
       // Thread A may have ended the task's job after the check above, and may have seen no entry, so that it does not
-      // look. If A has not seen the flag, this thread sees what A has done.
-      atomicMemoryFence(ordering: .sequentiallyConsistent)
+      // look.
       let isBack =
         !onlyOwnerCanTell
         && entries.withUnsafeMutableBufferPointer { Self.isBack($0.baseAddress! + $0.count - 1) }
       guard isBack else { return newestNumber }
       entries.removeLast()
-      entriesChanged()
+      awaitedChanged()
       return nil
     }
   }
 
-  private static func entriesChanged() {
-    areAnyExternal.store(!entries.isEmpty, ordering: .sequentiallyConsistent)
+  /// If thread A ends a job and does not see the flag, the thread that has called this sees what A has done.
+  private static func awaitedChanged() {
+    isEndAwaited.store(!entries.isEmpty || !waits.isEmpty, ordering: .sequentiallyConsistent)
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
   }
 
   /// Removes a task. The owner retains the task, so that it is not freed under the lock. O(external tasks).
@@ -181,7 +223,7 @@ enum ExternalTaskRegistry {
       guard let place = entries.firstIndex(where: { $0.number == number }) else { return }
       entries.swapAt(place, entries.count - 1)
       entries.removeLast()
-      entriesChanged()
+      awaitedChanged()
     }
   }
 

@@ -71,7 +71,8 @@ extension RuntimeHooks {
       return
     }
     let isCounted = TaskOwnership.shared.unownedJobWillRun()
-    UnownedJobs.submit(ReadyJob(job: job, taskID: 0, executor: executor, isCounted: isCounted))
+    UnownedJobs.submit(
+      ReadyJob(job: job, taskID: taskID(of: job), executor: executor, isCounted: isCounted))
   }
 
   static func runElsewhere(_ job: UnownedJob, after delay: Duration) {

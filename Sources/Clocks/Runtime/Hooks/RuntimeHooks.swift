@@ -92,7 +92,7 @@ enum RuntimeHooks {
     let known = ThreadState.existing?.pointee.context
     // Nearly all jobs of a suite that does not use this package take this path.
     if known == nil, PriorExecutors.areDispatch, TaskOwnership.shared.isEmpty {
-      return UnownedJobs.submit(ReadyJob(job: job, taskID: 0, executor: executor))
+      return UnownedJobs.submit(ReadyJob(job: job, taskID: taskID(of: job), executor: executor))
     }
     let context = known ?? ThreadContext.current
     if let context {

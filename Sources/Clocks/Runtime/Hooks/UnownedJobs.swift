@@ -71,30 +71,16 @@ struct UnownedJobs: ~Copyable {
       }
     }
 
-    /// Whether all have ended. Actor drains of tests that run at the same moment are waited for, too. O(threads).
-    var areOver: Bool {
-      mutating get {
-        guard
-          begun.allSatisfy({ jobs, count in
-            jobs.pointee.lock.withLock { jobs.pointee.begun >= count }
-          })
-        else { return false }
-        let epoch = epoch ?? RunningJobs.beginEpoch()
-        self.epoch = epoch
-        return RunningJobs.lock.withLock { !RunningJobs.isAny(before: epoch) }
+    /// Whether all have ended. Actor drains of tests that run at the same moment are waited for, too.
+    ///
+    /// Only the end of a running job can make this true. Requires `RunningJobs.lock`. O(threads).
+    mutating func areOver() -> Bool {
+      for (jobs, count) in begun {
+        guard jobs.pointee.lock.withLock({ jobs.pointee.begun >= count }) else { return false }
       }
-    }
-
-    /// Runs `body` once all have ended. Looks for that each 10 ms, as long as `isWanted` returns `true`.
-    func whenOver(
-      while isWanted: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable () -> Void
-    ) {
-      var present = self
-      guard isWanted() else { return }
-      if present.areOver { return body() }
-      RealTime(in: .milliseconds(10)).schedule { [present] in
-        present.whenOver(while: isWanted, body)
-      }
+      let epoch = epoch ?? RunningJobs.beginEpoch()
+      self.epoch = epoch
+      return !RunningJobs.isAny(before: epoch)
     }
   }
 
@@ -163,11 +149,10 @@ struct UnownedJobs: ~Copyable {
     guard !jobs.pointee.waiting.isEmpty else { return jobs.pointee.lock.unlock() }
     let first = jobs.pointee.waiting.remove(at: 0)
     jobs.pointee.begun += 1
-    let id = taskID(of: first.job)
     // Under the lock, so that `Present` sees each job wait or run.
-    let running = RunningJobs.begin(of: id, on: thread)
+    let running = RunningJobs.begin(of: first.taskID, on: thread)
     jobs.pointee.lock.unlock()
-    if let next = RuntimeHooks.runUnowned(first, id, as: running) { run(next, of: jobs) }
+    if let next = RuntimeHooks.runUnowned(first, as: running) { run(next, of: jobs) }
   }
 
   /// Runs a job that the previous one on this thread has made ready, and so on.
@@ -179,8 +164,7 @@ struct UnownedJobs: ~Copyable {
       guard count <= mostInTurn, of(job) == jobs,
         jobs.pointee.lock.withLock({ jobs.pointee.waiting.isEmpty })
       else { return submit(job) }
-      let id = taskID(of: job.job)
-      next = RuntimeHooks.runUnowned(job, id, as: ExternalTaskRegistry.beginJob(of: id))
+      next = RuntimeHooks.runUnowned(job, as: ExternalTaskRegistry.beginJob(of: job.taskID))
     }
   }
 
@@ -195,12 +179,10 @@ extension RuntimeHooks {
   /// of the job. The task's status does not prove that no thread runs the task: thread A marks the task as suspended,
   /// and still continues it if thread B resumes it in that moment. So each such job is among the `RunningJobs`.
   ///
-  /// - Parameters:
-  ///   - id: The job's task; 0 for an actor drain.
-  ///   - running: The record of the job, which has begun.
+  /// - Parameter running: The record of the job, which has begun.
   /// - Returns: A job that the thread may run next; only if the executor is the pool.
-  static func runUnowned(_ ready: ReadyJob, _ id: UInt64, as running: RunningJob) -> ReadyJob? {
-    let job = ready.job
+  static func runUnowned(_ ready: ReadyJob, as running: RunningJob) -> ReadyJob? {
+    let (job, id) = (ready.job, ready.taskID)
     if let owner = TestCaseMembership.adopter(of: id) {
       owner.enqueue(ReadyJob(job: job, taskID: id, executor: ready.executor), isNew: false)
       ExternalTaskRegistry.endJob(running)
