@@ -114,25 +114,28 @@ import Testing
 
   /// A wait ends with the last of the jobs that were present when it began, in whatever order they end.
   ///
-  /// Two of the jobs run together, so there have to be two cores.
+  /// Two of the jobs run together, so there have to be two cores. In a process of its own, because a wait is also for the
+  /// running jobs of other tests.
   @Test(.enabled(if: ProcessInfo.processInfo.processorCount > 1), .timeLimit(.minutes(10)))
-  func aWaitEndsWithTheJobsThatWerePresent() async throws {
-    let held = HeldJobs()
-    let ofNone = held.wait()
-    #expect(await becomesTrue { ofNone.isOver })
-    try await held.begin(0)
-    let ofFirst = held.wait()
-    try await held.begin(1)
-    let ofBoth = held.wait()
-    held.end(1)
-    try await Task.sleep(for: .milliseconds(50))
-    #expect(!ofFirst.isOver)
-    #expect(!ofBoth.isOver)
-    // Younger than both waits, so they do not wait for its end.
-    try await held.begin(2)
-    held.end(0)
-    #expect(await becomesTrue { ofFirst.isOver && ofBoth.isOver })
-    held.end(2)
+  func aWaitEndsWithTheJobsThatWerePresent() async {
+    await #expect(processExitsWith: .success) {
+      let held = HeldJobs()
+      let ofNone = held.wait()
+      #expect(await becomesTrue { ofNone.isOver })
+      try await held.begin(0)
+      let ofFirst = held.wait()
+      try await held.begin(1)
+      let ofBoth = held.wait()
+      held.end(1)
+      try await Task.sleep(for: .milliseconds(50))
+      #expect(!ofFirst.isOver)
+      #expect(!ofBoth.isOver)
+      // Younger than both waits, so they do not wait for its end.
+      try await held.begin(2)
+      held.end(0)
+      #expect(await becomesTrue { ofFirst.isOver && ofBoth.isOver })
+      held.end(2)
+    }
   }
 
   /// A task outside the test that waits, and then notes that it has run.
