@@ -13,9 +13,11 @@ import Synchronization
     /// Whether a handler is to copy its stack. The handler or the caller takes the request.
     private static let isRequested = Atomic(false)
     private static let isDone = ThreadSemaphore()
-    /// The most words of a stack that are copied. The memory is never freed: a handler may be about to use it.
-    nonisolated(unsafe) private static let buffer = UnsafeMutableBufferPointer<UInt>.allocate(
-      capacity: 1 << 17)
+    /// The most words of a stack that are copied.
+    private static let capacity = 1 << 17
+    /// Where a stack is copied. The memory is never freed: a handler may be about to use it.
+    nonisolated(unsafe) private static let buffer = UnsafeMutablePointer<UInt>.allocate(
+      capacity: capacity)
 
     nonisolated(unsafe) private static var mark: UInt = 0
     /// Another thread's stack may be below the one with the mark. So the thread with the highest stack pointer counts.
@@ -52,15 +54,30 @@ import Synchronization
     private static let send = RuntimeSymbol.function(
       "tgkill", as: (@convention(c) (pid_t, pid_t, CInt) -> CInt).self)
 
+    /// Whether the handler can read this process's memory. Evaluated under `lock`.
+    ///
+    /// Calls the handler for the current thread, without a signal. In a debug build the first call allocates memory, and
+    /// takes locks of the runtime. A thread that a signal interrupts may hold these locks.
+    private static let isPrepared: Bool = {
+      var context = ucontext_t()
+      return withUnsafeMutablePointer(to: &context) { context in
+        let place = UInt(bitPattern: context)
+        context.pointee.uc_mcontext.gregs.15 = greg_t(place)
+        (mark, least, end) = (place + word, place - 1, 0)
+        isRequested.store(true, ordering: .sequentiallyConsistent)
+        handler(SIGPROF, nil, context)
+        isDone.wait()
+        return end == place
+      }
+    }()
+
     /// Returns the stack, up to `mark`, of the running thread whose stack pointer is the highest between `least` and `mark`.
     ///
     /// The instruction is the one that the thread executes. At most a megabyte is read.
     static func stack(
       upTo mark: UInt, above least: UInt
     ) -> (end: UInt, words: [UInt], instruction: UInt)? {
-      guard let send else { return nil }
-      // A handler must not be the first to use these variables, which would allocate memory.
-      _ = (buffer, isDone, ProcessMemory.words(at: mark, count: 1))
+      guard let send, lock.withLock({ isPrepared }) else { return nil }
       let own = OutsideWork.currentThread
       var closest: (end: UInt, words: [UInt], instruction: UInt)?
       guard installHandler() else { return nil }
@@ -76,7 +93,8 @@ import Synchronization
             isDone.wait()
           }
           guard end != 0 else { return nil }
-          return (end, Array(buffer[...Int((mark - end) / word)]), instruction)
+          let words = UnsafeBufferPointer(start: buffer, count: Int((mark - end) / word) + 1)
+          return (end, Array(words), instruction)
         }
         closest = stack ?? closest
       }
@@ -86,6 +104,8 @@ import Synchronization
     private static let word = UInt(MemoryLayout<UInt>.size)
 
     /// Runs in the signal handler: reads memory by a system call, signals a semaphore, and does nothing else.
+    ///
+    /// Must use nothing for the first time (`isPrepared`).
     private static func copy(_ context: UnsafeMutableRawPointer?) {
       guard isRequested.exchange(false, ordering: .sequentiallyConsistent) else { return }
       if let context {
@@ -93,10 +113,9 @@ import Synchronization
         // The elements are those of `REG_RSP` and `REG_RIP`.
         let pointer = UInt(bitPattern: Int(registers.15))
         let words = pointer < mark ? Int((mark - pointer) / word) + 1 : .max
-        let memory = UnsafeMutableRawBufferPointer(buffer)
-        if pointer > least, words <= buffer.count,
+        if pointer > least, words <= capacity,
           ProcessMemory.read(
-            pointer, into: UnsafeMutableRawBufferPointer(rebasing: memory[..<(words * Int(word))]))
+            pointer, into: UnsafeMutableRawBufferPointer(start: buffer, count: words * Int(word)))
         {
           instruction = UInt(bitPattern: Int(registers.16))
           end = pointer

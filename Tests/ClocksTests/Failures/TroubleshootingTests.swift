@@ -58,8 +58,9 @@ import Testing
         tests,
         environment: environment.merging([ChildVariable.hang: "1"]) { first, _ in first })
       // Long lines are those of issues.
-      return (child.standardOutput + child.standardError).withoutMeasuredTime
+      let text = (child.standardOutput + child.standardError).withoutMeasuredTime
         .replacing(/\n\s*/, with: " ")
+      return child.isEndedBySignal ? text + " (ended by signal \(child.exitCode))" : text
     }
   }
 
