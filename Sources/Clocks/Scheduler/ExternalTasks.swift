@@ -167,8 +167,9 @@ struct ExternalTasks: ~Copyable {
     var external: [UInt64] = []
     var released: [RetainedTask] = []
     var kept = 0
-    // The statuses are read before the registry is asked, as `ExternalTaskRegistry.add` does.
-    let areAllBack = isNoneAboutToRun && !ExternalTaskRegistry.mayRunTasks
+    // The statuses are read before and after the jobs, as in `ExternalTaskRegistry.add`.
+    let areAllBack =
+      isNoneAboutToRun && !ExternalTaskRegistry.mayRunTasks && isNoneAboutToRun
     for index in 0..<unverified.count {
       let id = unverified[index]
       // In an explored test, each check visits each task, and nearly all are unchanged.
