@@ -27,33 +27,35 @@
       return thread.block
     }
 
+    /// Signals the semaphore. `check` is called before.
+    private func signal(_ check: () -> Void = {}) {
+      _ = AwaitedSemaphores.signal(address) {
+        check()
+        return semaphore.signal()
+      }
+    }
+
     @Test func timeStandsStillFromTheSignalUntilTheThreadGoesOn() {
       let block = wait(owner.workBegan(on: .thread)) {
         #expect(owner.open == [])
-        AwaitedSemaphores.willSignal(address)
-        #expect(owner.open == [2])
-        semaphore.signal()
+        signal { #expect(owner.open == [2]) }
       }
       #expect(owner.open == [3] && block == 3)
     }
 
     @Test func anEarlierSignalDoesNotCount() {
-      AwaitedSemaphores.willSignal(address)
-      semaphore.signal()
+      signal()
       #expect(wait(owner.workBegan(on: .thread)) == 1)
       #expect(owner.open == [1])
     }
 
     @Test func aSignalThatNoKnownThreadTakes() {
       let block = wait(owner.workBegan(on: .thread)) {
-        for _ in 0..<2 {
-          AwaitedSemaphores.willSignal(address)
-          semaphore.signal()
-        }
+        for _ in 0..<2 { signal() }
         #expect(owner.open == [2])
       }
       #expect(owner.open == [block])
-      AwaitedSemaphores.willSignal(address)
+      signal()
       #expect(owner.open == [block])
       #expect(semaphore.wait(timeout: .now()) == .success)
     }
@@ -64,15 +66,11 @@
       _ = wait(owner.workBegan(on: .thread)) {
         _ = wait(other.workBegan(on: .thread), of: other) {
           #expect(owner.open == [] && other.open == [])
-          AwaitedSemaphores.willSignal(address)
-          #expect(owner.open == [2] && other.open == [2])
-          semaphore.signal()
+          signal { #expect(owner.open == [2] && other.open == [2]) }
         }
         // The other test's thread has taken the signal.
         #expect(owner.open == [] && other.open == [3])
-        AwaitedSemaphores.willSignal(address)
-        #expect(owner.open == [3] && other.open == [3])
-        semaphore.signal()
+        signal { #expect(owner.open == [3] && other.open == [3]) }
       }
       #expect(owner.open == [4] && other.open == [3])
     }
@@ -90,12 +88,39 @@
       #expect(await Self.isSignalled(waiting, times: blocks.count))
       #expect(owner.open == [])
       for _ in blocks {
-        AwaitedSemaphores.willSignal(address)
-        #expect(!owner.open.isEmpty)
-        semaphore.signal()
+        signal { #expect(!owner.open.isEmpty) }
       }
       #expect(await Self.isSignalled(done, times: blocks.count))
       #expect(owner.open == [])
+    }
+
+    /// Thread B finds the method's wait while it signals. In that moment the method begins to wait.
+    ///
+    /// In a process of its own, because only one test method of a process waits.
+    @Test func aMethodDoesNotPauseWhileItsSemaphoreIsSignalled() async {
+      await #expect(processExitsWith: .success) {
+        ThreadWaits.areSeen = true
+        let tests = AwaitedSemaphoresTests()
+        let (isSignalling, hasPaused) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        tests.owner.jobBegins()
+        let waits = ThreadWaits(tests.owner, .method)
+        waits.begin()
+        defer { waits.end() }
+        waits.semaphore.store(UInt(bitPattern: tests.address), ordering: .sequentiallyConsistent)
+        Thread.detachNewThread {
+          tests.signal {
+            isSignalling.signal()
+            #expect(hasPaused.wait(timeout: .now() + 0.1) == .timedOut)
+          }
+        }
+        isSignalling.wait()
+        let result = waits.paused(on: tests.address, until: .max) {
+          if $0 != 0 { hasPaused.signal() }
+          return tests.semaphore.wait(timeout: $0 == 0 ? .now() : .distantFuture) == .success
+            ? 0 : 1
+        }
+        #expect(result == 0 && tests.owner.runningJobs == 1)
+      }
     }
 
     /// Waits, on a thread of its own, for as many signals. Returns whether each has come within 100 seconds.

@@ -1,4 +1,5 @@
 import ClocksSupport
+import Synchronization
 
 #if os(Linux) && canImport(Glibc)
   internal import CDispatch
@@ -143,14 +144,15 @@ import ClocksSupport
     }
 
     static func leave(_ group: OpaquePointer) {
-      let wait = ThreadWaits.methodWait(for: group)
       lock.withLock {
         submitMainBlocks(before: group)
         dispatch_group_leave(group)
         countIfEmpty(group)
       }
       LimitedWait.mayEnd(for: group)
-      if let (waits, number) = wait {
+      // A method that begins to wait before the group is empty is seen only now. One that begins later does not pause.
+      atomicMemoryFence(ordering: .sequentiallyConsistent)
+      if let (waits, number) = ThreadWaits.methodWait(for: group) {
         waits.awaitEnd(ofWait: number) { dispatch_group_wait(group, 0) == 0 }
       }
     }

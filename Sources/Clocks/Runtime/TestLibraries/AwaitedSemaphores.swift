@@ -44,7 +44,10 @@ enum AwaitedSemaphores {
   }
 
   /// Guards `waiters`. Rank `dispatchNotifications`: owners' locks are taken under it.
-  private static let lock = Lock(.dispatchNotifications)
+  ///
+  /// A test method tries to take a signal, and pauses if there is none, under the lock. So thread B, which signals under
+  /// the lock, either leaves a signal that the method takes, or ends its pause.
+  static let lock = Lock(.dispatchNotifications)
   @exclusivity(unchecked) nonisolated(unsafe) private static var waiters: [OpaquePointer: Waiters] =
     [:]
 
@@ -74,12 +77,16 @@ enum AwaitedSemaphores {
     waiters[semaphore] = state.tests.isEmpty ? nil : state
   }
 
-  static func willSignal(_ semaphore: OpaquePointer) {
+  /// Signals a semaphore, by calling `signal`. A thread that waits for it counts as running before it continues.
+  static func signal(_ semaphore: OpaquePointer, _ signal: () -> Int) -> Int {
     lock.withLock {
-      guard var state = waiters[semaphore] else { return }
-      state.signals += 1
-      state.countSignals()
-      waiters[semaphore] = state
+      if var state = waiters[semaphore] {
+        state.signals += 1
+        state.countSignals()
+        waiters[semaphore] = state
+      }
+      ThreadWaits.methodWait(for: semaphore)?.waits.resume()
+      return signal()
     }
   }
 }

@@ -90,12 +90,7 @@ import ClocksSupport
     private static let signal: Interposed<@convention(c) (OpaquePointer) -> Int> = Interposed(
       "dispatch_semaphore_signal"
     ) { semaphore in
-      AwaitedSemaphores.willSignal(semaphore)
-      let method = ThreadWaits.methodWait(for: semaphore)?.waits
-      method?.resume()
-      let result = signal.original(semaphore)
-      // The method may have begun to wait after the first look, and before the signal.
-      if method == nil { ThreadWaits.methodWait(for: semaphore)?.waits.resume() }
+      let result = AwaitedSemaphores.signal(semaphore) { signal.original(semaphore) }
       LimitedWait.mayEnd(for: semaphore)
       return result
     }

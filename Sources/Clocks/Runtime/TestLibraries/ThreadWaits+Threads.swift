@@ -185,7 +185,9 @@ extension ThreadWaits {
       return nil
     }
     let number = waits.endedWaits.load(ordering: .acquiring)
-    guard waits.semaphore.load(ordering: .relaxed) == UInt(bitPattern: object) else { return nil }
+    guard waits.semaphore.load(ordering: .sequentiallyConsistent) == UInt(bitPattern: object) else {
+      return nil
+    }
     return (waits, number)
   }
 

@@ -196,10 +196,13 @@ final class ThreadWaits: @unchecked Sendable {
   /// A callback of the run loop may wait within a wait of the job. Then the job is resumed before it is
   /// paused for the inner wait. From the end of the inner wait to the end of the outer one, the job stays resumed.
   ///
-  /// - Parameter isReady: Returns a result if there is nothing to wait for. Then the job never counts as paused.
+  /// - Parameters:
+  ///   - isReady: Returns a result if there is nothing to wait for. Then the job never counts as paused.
+  ///   - isForSemaphore: Whether `isReady` tries to take a signal. It is called, and the job counts as paused, under
+  ///     the lock of `AwaitedSemaphores`.
   func paused<Result>(
     holdsTime: Bool = false, inRunLoop: Bool = false, unless isReady: () -> Result? = { nil },
-    _ wait: () -> Result
+    isForSemaphore: Bool = false, _ wait: () -> Result
   ) -> Result {
     let isInWait = pause.hasBegun
     let heldTime = self.holdsTime.load(ordering: .relaxed)
@@ -219,6 +222,7 @@ final class ThreadWaits: @unchecked Sendable {
     pause.begin(endParallel) { job = next }
     // Checked after the pause has begun. Thread B first makes something ready, and then ends this thread's pause. So
     // either this check sees what is ready, or thread B sees the pause.
+    if isForSemaphore { AwaitedSemaphores.lock.lock() }
     let early = isReady()
     if early == nil {
       noteSyncs(1)
@@ -228,6 +232,7 @@ final class ThreadWaits: @unchecked Sendable {
         context = nil
       }
     }
+    if isForSemaphore { AwaitedSemaphores.lock.unlock() }
     let result = early ?? wait()
     resume()
     if early == nil { noteSyncs(-1) }
@@ -282,15 +287,17 @@ final class ThreadWaits: @unchecked Sendable {
   func paused(
     on semaphore: OpaquePointer, until instant: UInt64, _ wait: (UInt64) -> Int
   ) -> Int {
-    let outer = self.semaphore.exchange(UInt(bitPattern: semaphore), ordering: .relaxed)
+    let outer = self.semaphore.exchange(
+      UInt(bitPattern: semaphore), ordering: .sequentiallyConsistent)
     defer {
       self.semaphore.store(outer, ordering: .relaxed)
       endedWaits.add(1, ordering: .releasing)
     }
     let isReady = { wait(0) == 0 ? 0 : nil }
     polls = instant == 0 ? polls + 1 : 0
-    return paused(holdsTime: instant == 0 && polls < Self.mostPolls, unless: isReady) {
-      wait(instant)
-    }
+    return paused(
+      holdsTime: instant == 0 && polls < Self.mostPolls, unless: isReady,
+      isForSemaphore: true
+    ) { wait(instant) }
   }
 }
