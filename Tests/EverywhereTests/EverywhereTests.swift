@@ -366,7 +366,7 @@ import Testing
     #expect(seconds.count == 1)
     // Some real time has passed between the timer's creation and the test.
     let left = seconds["testATimerOfTheSuiteFires"] ?? 0
-    #expect(left > 30 && left < 60.001)
+    #expect(left > 30 && left < 60.001, "\(seconds)")
   }
 
   @Test(arguments: orders)

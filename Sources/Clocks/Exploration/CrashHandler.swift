@@ -39,12 +39,16 @@ enum CrashHandler {
     /// - Parameter isSent: Whether a function call sent the signal. If so, it is raised again; a signal of the
     ///   processor recurs by itself.
     private static func handle(_ signal: CInt, isSent: Bool) {
-      for index in signals.indices { sigaction(signals[index], &previous[index], nil) }
       let scheduler = ThreadContext.current?.pointee.owner as? Scheduler
-      if let crashed = scheduler?.scope?.crashed, !hasCrashed.exchange(true, ordering: .relaxed) {
+      let crashed = scheduler?.scope?.crashed
+      if crashed != nil {
         Glibc.signal(SIGALRM, SIG_DFL)
         alarm(limitInSeconds)
-        crashed(signal)
+      }
+      // In a debug build, this may allocate memory, too.
+      for index in signals.indices { sigaction(signals[index], &previous[index], nil) }
+      if let crashed {
+        if !hasCrashed.exchange(true, ordering: .relaxed) { crashed(signal) }
         alarm(0)
       }
       if isSent { raise(signal) }

@@ -66,15 +66,28 @@ struct TaskReader {
   ///
   /// Returns `nil` for the default executor and the main executor, whose jobs pass through the hooks.
   func actorName(_ identity: UInt) -> String? {
-    guard identity != 0, identity != Self.mainExecutor else { return nil }
-    // On Linux an object begins with its type, and the type of a Swift class begins with a zero.
+    guard !Self.passesThroughHooks(identity) else { return nil }
+    // The actor may have been freed. On Linux an object begins with its type. Types are never freed, and a type is read
+    // only if it looks like that of a Swift class.
     guard
       let type = ProcessMemory.words(at: identity, count: 1)?[0],
-      ProcessMemory.words(at: type, count: 1)?[0] == 0
+      let words = Self.wordsOfClass(type), words == Self.wordsOfClass(Self.knownClass)
     else { return "an executor" }
     let known = unsafeBitCast(type, to: Any.Type.self)
     let kind = known is any Actor.Type ? "actor" : "executor"
     return "the \(kind) " + _typeName(known, qualified: false)
+  }
+
+  /// The words of a type that are equal in all Swift classes: the value witnesses, and the kind, which is 0.
+  private static func wordsOfClass(_ type: UInt) -> [UInt]? {
+    ProcessMemory.words(at: type &- UInt(MemoryLayout<UInt>.size), count: 2)
+  }
+
+  private static let knownClass = unsafeBitCast(ThreadSemaphore.self as Any.Type, to: UInt.self)
+
+  /// Whether the jobs of the default or main executor at an address pass through the hooks.
+  static func passesThroughHooks(_ identity: UInt) -> Bool {
+    identity == 0 || identity == mainExecutor
   }
 
   private static let mainExecutor = ExecutorWords(MainActor.sharedUnownedExecutor).object
