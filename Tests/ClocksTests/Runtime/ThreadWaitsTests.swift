@@ -1,4 +1,5 @@
 #if os(Linux) && canImport(Glibc)
+  import Foundation
   import Synchronization
   import Testing
 
@@ -93,14 +94,39 @@
     @Test func aTestTakesOnlyItsOwnTimers() {
       let other = CountingOwner(isVirtual: true)
       let due = Atomic<UInt64>(0)
-      RunLoopTimers.noteDue(-1, of: owner, isOverdue: true)
+      RunLoopTimers.noteDue(-1, on: 0, of: owner, isOverdue: true)
       #expect(!RunLoopTimers.isAnyDue(due, of: other) && RunLoopTimers.isAnyDue(due, of: owner))
       #expect([other, owner].map { RunLoopTimers.fired(of: $0) } == [0, 1])
       #expect(
         [other, owner, owner].map { RunLoopTimers.takeOverdue(of: $0) } == [false, true, false])
-      RunLoopTimers.noteDue(-1, of: owner, isOverdue: true)
+      RunLoopTimers.noteDue(-1, on: 0, of: owner, isOverdue: true)
       RunLoopTimers.testIsOver(of: owner)
       #expect(!RunLoopTimers.takeOverdue(of: owner))
+    }
+
+    /// A run loop handles other events first, or the kernel's timer expires late.
+    @Test func aTimerThatIsDueFiresBeforeTheThreadPausesAgain() throws {
+      // A pipe is ready while there is something to read, as a timer is when it has expired.
+      let pipe = Pipe()
+      let timer = pipe.fileHandleForReading.fileDescriptor
+      func runs(until last: Int) -> Int {
+        var runs = 0
+        RunLoopTimers.fire(for: owner) { _ in
+          runs += 1
+          // Foundation sets a timer again when it has let it fire.
+          if runs == last { RunLoopTimers.forget(timer) }
+          return 0
+        }
+        return runs
+      }
+      RunLoopTimers.noteDue(
+        pipe.fileHandleForWriting.fileDescriptor, on: 0, of: owner, isOverdue: false)
+      #expect(runs(until: 3) == 1)
+      RunLoopTimers.noteDue(timer, on: OutsideWork.currentThread, of: owner, isOverdue: false)
+      #expect(runs(until: 3) == 2)
+      try pipe.fileHandleForWriting.write(contentsOf: [0])
+      RunLoopTimers.noteDue(timer, on: OutsideWork.currentThread, of: owner, isOverdue: false)
+      #expect(runs(until: 3) == 3)
     }
 
     /// A timer of a test is due after its end, and a later test's owner gets the address of the first one.
@@ -109,7 +135,7 @@
         let address = {
           let over = CountingOwner(isVirtual: true)
           RunLoopTimers.testIsOver(of: over)
-          RunLoopTimers.noteDue(-1, of: over, isOverdue: true)
+          RunLoopTimers.noteDue(-1, on: 0, of: over, isOverdue: true)
           return ObjectIdentifier(over)
         }()
         // Other memory may take the place of the freed owner first.

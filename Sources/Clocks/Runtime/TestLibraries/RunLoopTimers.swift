@@ -72,26 +72,29 @@ import Synchronization
 
     private struct Timer {
       let owner: any PausableOwner
+      /// The thread that has set the timer, nearly always that of its run loop.
+      let thread: Int32
       let callback: TimedCallback
       /// The instant of the monotonic clock, in nanoseconds.
       let instant: UInt64
     }
 
     /// What is known of the timers of one owner that were due.
-    private struct Firings {
+    struct Firings {
       /// The owner may be freed, and a later one may get its address.
       weak var owner: TaskOwner?
       var count = 0
-      /// The timer that was due last.
-      var last: CInt = -1
       /// Whether a timer was due while no thread of the owner was in a run loop.
       var isOverdue = false
     }
 
     /// Guards the variables below. Rank `leaf`.
-    private static let lock = Lock(.leaf)
+    static let lock = Lock(.leaf)
     /// The timers whose callbacks are pending, by their file descriptors.
     nonisolated(unsafe) private static var timers: [CInt: Timer] = [:]
+    /// The timers that are due. Foundation sets a timer again when it has let it fire, which removes the timer here.
+    nonisolated(unsafe) static var due: [CInt: (thread: Int32, owner: ObjectIdentifier)] =
+      [:]
     /// The instants for which timers of the main run loop are set in real time.
     nonisolated(unsafe) private static var realTimers: [CInt: UInt64] = [:]
     /// Whether the main run loop has a timer, and no owner has one.
@@ -101,15 +104,15 @@ import Synchronization
       lock.withLock { timers.values.count { $0.owner === owner } }
     }
     /// What is known of each owner's due timers. One test's thread must not take another test's timer.
-    nonisolated(unsafe) private static var firings: [ObjectIdentifier: Firings] = [:]
+    nonisolated(unsafe) static var firings: [ObjectIdentifier: Firings] = [:]
     /// How many timers of an owner have been due.
     static func fired(of owner: any PausableOwner) -> Int { firings(of: owner).count }
-    private static func firings(of owner: any PausableOwner) -> Firings {
+    static func firings(of owner: any PausableOwner) -> Firings {
       lock.withLock { knownFirings(of: owner) }
     }
 
     /// Requires the lock.
-    private static func knownFirings(of owner: any PausableOwner) -> Firings {
+    static func knownFirings(of owner: any PausableOwner) -> Firings {
       let known = firings[ObjectIdentifier(owner)]
       return known.flatMap { $0.owner === owner ? $0 : nil } ?? Firings()
     }
@@ -124,6 +127,7 @@ import Synchronization
           others.append(other)
           return other !== owner
         }
+        due = due.filter { $0.value.owner != ObjectIdentifier(owner) }
       }
       withExtendedLifetime(others) {}
     }
@@ -184,7 +188,8 @@ import Synchronization
       // callback, which sets the kernel's timer to the present.
       var (never, former) = (itimerspec(), itimerspec())
       _ = set.original(timer, 0, &never, &former)
-      let added = Timer(owner: owner, callback: callback, instant: instant)
+      let added = Timer(
+        owner: owner, thread: OutsideWork.currentThread, callback: callback, instant: instant)
       // A former value is released without the lock.
       _ = lock.withLock { timers.updateValue(added, forKey: timer) }
       // Foundation computes the instant from dates, in seconds, with an error of a tenth of a microsecond. So the delay is
@@ -216,9 +221,10 @@ import Synchronization
       }
     }
 
-    private static func forget(_ timer: CInt) {
+    static func forget(_ timer: CInt) {
       let taken = lock.withLock {
         realTimers[timer] = nil
+        due[timer] = nil
         return timers.removeValue(forKey: timer)
       }
       if let taken { taken.owner.remove(taken.callback) }
@@ -235,7 +241,7 @@ import Synchronization
       guard let taken = take(timer, setTo: instant) else { return }
       beginning.add(1, ordering: .sequentiallyConsistent)
       let waiting = ThreadWaits.inRunLoops(of: taken.owner)
-      noteDue(timer, of: taken.owner, isOverdue: waiting.isEmpty)
+      noteDue(timer, on: taken.thread, of: taken.owner, isOverdue: waiting.isEmpty)
       // The threads count as running before a timer can fire, so that time does not move meanwhile.
       for waits in waiting { waits.timerIsDue(at: instant) }
       setReal(timer, 0)
@@ -243,59 +249,12 @@ import Synchronization
       beginning.subtract(1, ordering: .sequentiallyConsistent)
     }
 
-    /// Notes that a timer is due.
-    ///
-    /// - Parameter isOverdue: Whether no thread of the owner is in a run loop.
-    static func noteDue(_ timer: CInt, of owner: any PausableOwner, isOverdue: Bool) {
-      lock.withLock {
-        var known = knownFirings(of: owner)
-        // A weak reference makes reference counting slower, so only an owner with a timer has one.
-        known.owner = owner
-        known.count += 1
-        known.last = timer
-        if isOverdue { known.isOverdue = true }
-        firings[ObjectIdentifier(owner)] = known
-      }
-    }
-
     /// How many calls of `isDue` are under way. They run no code of the test, so a thread may wait for them.
-    private static let beginning = Atomic(0)
+    static let beginning = Atomic(0)
 
     static func awaitBeginning() {
       while beginning.load(ordering: .sequentiallyConsistent) > 0 { yieldThread() }
     }
-
-    /// Whether a timer of the owner is due that no thread has been told of. Called by a thread of the owner that is about
-    /// to run its run loop.
-    static func takeOverdue(of owner: any PausableOwner) -> Bool {
-      awaitBeginning()
-      return lock.withLock {
-        let isOverdue = knownFirings(of: owner).isOverdue
-        if isOverdue { firings[ObjectIdentifier(owner)]?.isOverdue = false }
-        return isOverdue
-      }
-    }
-
-    /// Whether a timer of the current thread's run loop is due, and the kernel's timer is set to fire.
-    static func isAnyDue(
-      _ dueInstant: borrowing Atomic<UInt64>, of owner: any PausableOwner
-    ) -> Bool {
-      awaitBeginning()
-      return dueInstant.load(ordering: .sequentiallyConsistent) > 0 || firings(of: owner).isOverdue
-    }
-
-    /// Runs the current thread's run loop until the timer that is due has fired. `run` handles one event.
-    ///
-    /// A timer of another thread's run loop stays ready, so the number of runs is limited.
-    static func fire(for owner: any PausableOwner, _ run: (Double) -> Int32) {
-      var timer = pollfd(fd: firings(of: owner).last, events: Int16(POLLIN), revents: 0)
-      for _ in 0..<mostEvents {
-        _ = run(0)
-        if poll(&timer, 1, 0) != 1 { return }
-      }
-    }
-
-    private static let mostEvents = 16
 
     /// The time to the next timer of an owner; `nil` if none is set.
     static func delay(for owner: any PausableOwner) -> Duration? {

@@ -45,6 +45,9 @@ import Synchronization
       let real = seconds <= 0 ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
       let isReady = { () -> Int32? in
         if self.isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
+        if isSlice, self.isStopMissed.exchange(false, ordering: .sequentiallyConsistent) {
+          return MainRunLoop.stopped
+        }
         // No timer and no block may begin while the job is paused, so both are handled before the pause.
         let isAnyReady =
           RunLoopTimers.isAnyDue(self.dueInstant, of: self.owner)

@@ -164,8 +164,10 @@ extension ThreadWaits {
     guard let waits = lock.withLock({ all.last { $0.runLoop == runLoop } }) else { return }
     waits.isStopped.store(true, ordering: .sequentiallyConsistent)
     // A thread in another wait is not woken. It reads `isStopped` and `isStopMissed` when it comes to the run loop.
-    guard waits.isInRunLoop.load(ordering: .sequentiallyConsistent) else {
-      return waits.isStopMissed.store(true, ordering: .sequentiallyConsistent)
+    if !waits.isInRunLoop.load(ordering: .sequentiallyConsistent) {
+      waits.isStopMissed.store(true, ordering: .sequentiallyConsistent)
+      // The thread may have read `isStopMissed` before, and be in the run loop now.
+      guard waits.isInRunLoop.load(ordering: .sequentiallyConsistent) else { return }
     }
     waits.wakeUp()
   }

@@ -198,8 +198,8 @@ final class ThreadWaits: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - isReady: Returns a result if there is nothing to wait for. Then the job never counts as paused.
-  ///   - isForSemaphore: Whether `isReady` tries to take a signal. It is called, and the job counts as paused, under
-  ///     the lock of `AwaitedSemaphores`.
+  ///   - isForSemaphore: Whether `isReady` tries to take a signal. Then the pause begins under the lock of
+  ///     `AwaitedSemaphores`.
   func paused<Result>(
     holdsTime: Bool = false, inRunLoop: Bool = false, unless isReady: () -> Result? = { nil },
     isForSemaphore: Bool = false, _ wait: () -> Result
@@ -219,10 +219,10 @@ final class ThreadWaits: @unchecked Sendable {
     let takesMain = holdsMain && (work != .method || !inRunLoop)
     let next = PausedJob(
       task: UnownedTask.currentID ?? 0, takesMain: takesMain, isInRunLoop: inRunLoop)
+    if isForSemaphore { AwaitedSemaphores.lock.lock() }
     pause.begin(endParallel) { job = next }
     // Checked after the pause has begun. Thread B first makes something ready, and then ends this thread's pause. So
     // either this check sees what is ready, or thread B sees the pause.
-    if isForSemaphore { AwaitedSemaphores.lock.lock() }
     let early = isReady()
     if early == nil {
       noteSyncs(1)
