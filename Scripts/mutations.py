@@ -492,6 +492,17 @@ guarantee(
 )
 guarantee(
     "A thread that waits for a semaphore keeps no time from jumping, and from its signal on it does",
-    "AwaitedSemaphoresTests|EverywhereSampleTests",
-    ("AwaitedSemaphores.wait", "thread.owner.workEnded(thread.block)", ""),
+    "AwaitedObjectsTests|EverywhereSampleTests",
+    ("AwaitedObjects.wait", "thread.owner.workEnded(thread.block)", ""),
+    ("AwaitedObjects.signalWasTaken", "max(0, $0.signals - 1)", "$0.signals"),
+)
+guarantee(
+    "A timer of a run loop that is due fires before its thread pauses again",
+    "ThreadWaitsTests|EverywhereSampleTests",
+    ("RunLoopTimers.fire", "$0.value.thread == thread", "$0.value.thread == thread && false"),
+)
+guarantee(
+    "A thread that holds the lock of the allocator can be interrupted",
+    "RunningThreadTests",
+    ("RunningThread.stack", "lock.withLock({ isPrepared })", "true"),
 )

@@ -146,7 +146,7 @@ struct DispatchedBlocks {
   /// The first block for which Dispatch may still start a thread, although all threads wait; `nil` if there is none.
   ///
   /// Dispatch starts no thread for a block that is behind another one, or that is for the main thread. A signal that
-  /// counts as a block (`AwaitedSemaphores`) needs no thread. O(blocks).
+  /// counts as a block (`AwaitedObjects`) needs no thread. O(blocks).
   var firstThatMayBegin: UInt64? {
     let taken = serialQueues(of: blocks.values.lazy.filter { $0.thread != nil })
     func isFree(_ queue: Queue) -> Bool {

@@ -211,12 +211,16 @@ enum DispatchCalls {
     private static let semaphoreWait: Interposed<Wait> = Interposed("dispatch_semaphore_wait") {
       semaphore, instant in
       let block = { dispatch_semaphore_wait(semaphore, $0) }
-      if instant == DispatchTimes.never, let thread = ThreadWaits.ofThread,
-        thread.work == .testThread, !thread.isInUse
-      {
-        return AwaitedSemaphores.wait(for: semaphore, on: thread, block)
+      let thread = instant == DispatchTimes.never ? ThreadWaits.ofThread : nil
+      if let thread, thread.work == .testThread, !thread.isInUse {
+        return AwaitedObjects.wait(for: semaphore, on: thread, block)
       }
-      return wait(for: semaphore, until: instant, block)
+      let result = wait(for: semaphore, until: instant, block)
+      // The wait of a method has counted the signal.
+      if result == 0, ThreadWaits.areSleepsSeen, thread?.work != .method {
+        AwaitedObjects.signalWasTaken(semaphore)
+      }
+      return result
     }
 
     private static let groupWait: Interposed<Wait> = Interposed("dispatch_group_wait") {
@@ -230,7 +234,10 @@ enum DispatchCalls {
       if let result = LimitedWait.wait(for: object, until: instant, wait) { return result }
       let instant = DispatchTimes.realInstant(instant)
       guard let waits = ThreadWaits.ofThread, waits.work == .method else { return wait(instant) }
-      return waits.paused(on: object, until: instant, wait)
+      guard instant == DispatchTimes.never else { return waits.paused(until: instant, wait) }
+      return AwaitedObjects.wait(for: object, of: waits.owner) {
+        waits.paused(until: instant, wait)
+      }
     }
 
     private static let itemWait: Interposed<Wait> = Interposed("dispatch_block_wait") {

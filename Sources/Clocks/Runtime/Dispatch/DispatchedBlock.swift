@@ -1,5 +1,4 @@
 import ClocksSupport
-import Synchronization
 
 #if os(Linux) && canImport(Glibc)
   internal import CDispatch
@@ -150,10 +149,8 @@ import Synchronization
         countIfEmpty(group)
       }
       LimitedWait.mayEnd(for: group)
-      // A method that begins to wait before the group is empty is seen only now. One that begins later does not pause.
-      atomicMemoryFence(ordering: .sequentiallyConsistent)
-      if let (waits, number) = ThreadWaits.methodWait(for: group) {
-        waits.awaitEnd(ofWait: number) { dispatch_group_wait(group, 0) == 0 }
+      if ThreadWaits.areSleepsSeen, dispatch_group_wait(group, 0) == 0 {
+        AwaitedObjects.willSignal(group)
       }
     }
 

@@ -90,7 +90,8 @@ import ClocksSupport
     private static let signal: Interposed<@convention(c) (OpaquePointer) -> Int> = Interposed(
       "dispatch_semaphore_signal"
     ) { semaphore in
-      let result = AwaitedSemaphores.signal(semaphore) { signal.original(semaphore) }
+      AwaitedObjects.willSignal(semaphore)
+      let result = signal.original(semaphore)
       LimitedWait.mayEnd(for: semaphore)
       return result
     }

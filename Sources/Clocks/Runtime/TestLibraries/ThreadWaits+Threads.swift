@@ -37,7 +37,7 @@ extension ThreadWaits {
 /// there is progress. It may also sleep, or call `wait(for:)`, as in packages that have copied `fulfillment(of:)`. Then
 /// it counts as a job that is paused. Time must not move to the timeouts of the test from the thread's creation to its
 /// wait, nor from the wait to its next action, even if the thread has to wait for a processor. While it waits for a
-/// semaphore, it does not count (`AwaitedSemaphores`).
+/// semaphore, it does not count (`AwaitedObjects`).
 struct TestThread: Sendable {
   private let owner: any PausableOwner
   /// The number by which the thread counts as a block, until it first waits.
@@ -178,27 +178,6 @@ extension ThreadWaits {
     let waits = lock.withLock { all.last { $0.runLoop == runLoop } }
     guard let waits, waits.isInRunLoop.load(ordering: .sequentiallyConsistent) else { return }
     waits.wakeUp()
-  }
-
-  /// Returns the test method that waits for a semaphore or a group, and the number of its wait; `nil` if no method
-  /// waits for it.
-  static func methodWait(for object: OpaquePointer) -> (waits: ThreadWaits, number: Int)? {
-    guard areSeen, let waits = lock.withLock({ all.first { $0.work == .method } }) else {
-      return nil
-    }
-    let number = waits.endedWaits.load(ordering: .acquiring)
-    guard waits.semaphore.load(ordering: .sequentiallyConsistent) == UInt(bitPattern: object) else {
-      return nil
-    }
-    return (waits, number)
-  }
-
-  /// Waits until the method counts as running again. The current thread keeps time from moving meanwhile.
-  ///
-  /// - Parameter isOver: Returns whether the method's thread is about to continue. Another thread may enter the group
-  ///   before the method's thread has begun to wait for it.
-  func awaitEnd(ofWait number: Int, while isOver: () -> Bool) {
-    while endedWaits.load(ordering: .acquiring) == number, isOver() { yieldThread() }
   }
 
   /// Returns the waits of an owner whose threads are in run loops, or on their way there or back.

@@ -152,14 +152,10 @@ final class ThreadWaits: @unchecked Sendable {
   // MARK: - Pauses
 
   let pause: JobPause
-  /// The semaphore, or the group, for which the method waits.
-  let semaphore = Atomic<UInt>(0)
   /// How often in a row the method has looked at a semaphore or a group without waiting for it.
   private var polls = 0
   /// The number of looks after which time may move: the method may look until time moves. The number is a guess.
   private static let mostPolls = 10_000
-  /// Counts the ended waits for semaphores and groups.
-  let endedWaits = Atomic(0)
   /// Whether the run loop was stopped since the innermost `runLoopWithoutEnd` or `runInnerLoop` began.
   ///
   /// Foundation forgets a stop that comes while a slice times out, or between two slices.
@@ -196,13 +192,10 @@ final class ThreadWaits: @unchecked Sendable {
   /// A callback of the run loop may wait within a wait of the job. Then the job is resumed before it is
   /// paused for the inner wait. From the end of the inner wait to the end of the outer one, the job stays resumed.
   ///
-  /// - Parameters:
-  ///   - isReady: Returns a result if there is nothing to wait for. Then the job never counts as paused.
-  ///   - isForSemaphore: Whether `isReady` tries to take a signal. Then the pause begins under the lock of
-  ///     `AwaitedSemaphores`.
+  /// - Parameter isReady: Returns a result if there is nothing to wait for. Then the job never counts as paused.
   func paused<Result>(
     holdsTime: Bool = false, inRunLoop: Bool = false, unless isReady: () -> Result? = { nil },
-    isForSemaphore: Bool = false, _ wait: () -> Result
+    _ wait: () -> Result
   ) -> Result {
     let isInWait = pause.hasBegun
     let heldTime = self.holdsTime.load(ordering: .relaxed)
@@ -219,7 +212,6 @@ final class ThreadWaits: @unchecked Sendable {
     let takesMain = holdsMain && (work != .method || !inRunLoop)
     let next = PausedJob(
       task: UnownedTask.currentID ?? 0, takesMain: takesMain, isInRunLoop: inRunLoop)
-    if isForSemaphore { AwaitedSemaphores.lock.lock() }
     pause.begin(endParallel) { job = next }
     // Checked after the pause has begun. Thread B first makes something ready, and then ends this thread's pause. So
     // either this check sees what is ready, or thread B sees the pause.
@@ -232,7 +224,6 @@ final class ThreadWaits: @unchecked Sendable {
         context = nil
       }
     }
-    if isForSemaphore { AwaitedSemaphores.lock.unlock() }
     let result = early ?? wait()
     resume()
     if early == nil { noteSyncs(-1) }
@@ -284,20 +275,11 @@ final class ThreadWaits: @unchecked Sendable {
   }
 
   /// Waits for a semaphore, or for a group, while the scope's tasks run. `wait` waits until an instant; 0 is now.
-  func paused(
-    on semaphore: OpaquePointer, until instant: UInt64, _ wait: (UInt64) -> Int
-  ) -> Int {
-    let outer = self.semaphore.exchange(
-      UInt(bitPattern: semaphore), ordering: .sequentiallyConsistent)
-    defer {
-      self.semaphore.store(outer, ordering: .relaxed)
-      endedWaits.add(1, ordering: .releasing)
-    }
+  func paused(until instant: UInt64, _ wait: (UInt64) -> Int) -> Int {
     let isReady = { wait(0) == 0 ? 0 : nil }
     polls = instant == 0 ? polls + 1 : 0
-    return paused(
-      holdsTime: instant == 0 && polls < Self.mostPolls, unless: isReady,
-      isForSemaphore: true
-    ) { wait(instant) }
+    return paused(holdsTime: instant == 0 && polls < Self.mostPolls, unless: isReady) {
+      wait(instant)
+    }
   }
 }

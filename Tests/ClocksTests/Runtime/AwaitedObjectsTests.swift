@@ -5,7 +5,7 @@
 
   @testable import Clocks
 
-  @Suite struct AwaitedSemaphoresTests {
+  @Suite struct AwaitedObjectsTests {
     private let owner = CountingOwner(isVirtual: true)
     private let semaphore = DispatchSemaphore(value: 0)
 
@@ -19,7 +19,7 @@
     ) -> UInt64 {
       let thread = ThreadWaits(owner ?? self.owner, .testThread)
       thread.block = block
-      let result = AwaitedSemaphores.wait(for: address, on: thread) {
+      let result = AwaitedObjects.wait(for: address, on: thread) {
         if $0 != 0 { entering() }
         return semaphore.wait(timeout: $0 == 0 ? .now() : .distantFuture) == .success ? 0 : 1
       }
@@ -27,37 +27,65 @@
       return thread.block
     }
 
-    /// Signals the semaphore. `check` is called before.
-    private func signal(_ check: () -> Void = {}) {
-      _ = AwaitedSemaphores.signal(address) {
-        check()
-        return semaphore.signal()
-      }
-    }
-
     @Test func timeStandsStillFromTheSignalUntilTheThreadGoesOn() {
       let block = wait(owner.workBegan(on: .thread)) {
         #expect(owner.open == [])
-        signal { #expect(owner.open == [2]) }
+        AwaitedObjects.willSignal(address)
+        #expect(owner.open == [2])
+        semaphore.signal()
       }
       #expect(owner.open == [3] && block == 3)
     }
 
     @Test func anEarlierSignalDoesNotCount() {
-      signal()
+      AwaitedObjects.willSignal(address)
+      semaphore.signal()
       #expect(wait(owner.workBegan(on: .thread)) == 1)
       #expect(owner.open == [1])
     }
 
     @Test func aSignalThatNoKnownThreadTakes() {
       let block = wait(owner.workBegan(on: .thread)) {
-        for _ in 0..<2 { signal() }
+        for _ in 0..<2 {
+          AwaitedObjects.willSignal(address)
+          semaphore.signal()
+        }
         #expect(owner.open == [2])
       }
       #expect(owner.open == [block])
-      signal()
+      AwaitedObjects.willSignal(address)
       #expect(owner.open == [block])
       #expect(semaphore.wait(timeout: .now()) == .success)
+    }
+
+    @Test func timeStandsStillFromTheSignalUntilTheMethodGoesOn() {
+      owner.jobBegins()
+      let method = ThreadWaits(owner, .method)
+      let result = AwaitedObjects.wait(for: address, of: owner) {
+        method.paused(until: .max) {
+          guard $0 != 0 else { return 1 }
+          #expect(owner.runningJobs == 0 && owner.open == [])
+          AwaitedObjects.willSignal(address)
+          #expect(owner.runningJobs == 0 && owner.open == [1])
+          return 0
+        }
+      }
+      #expect(result == 0 && owner.runningJobs == 1 && owner.open == [])
+    }
+
+    @Test func aSignalThatABlockTakesDoesNotCount() {
+      let block = wait(owner.workBegan(on: .thread)) {
+        AwaitedObjects.willSignal(address)
+        #expect(owner.open == [2])
+        AwaitedObjects.signalWasTaken(address)
+        #expect(owner.open == [])
+        for _ in 0..<2 { AwaitedObjects.willSignal(address) }
+        #expect(owner.open == [3])
+        AwaitedObjects.signalWasTaken(address)
+        #expect(owner.open == [3])
+        semaphore.signal()
+      }
+      #expect(owner.open == [block])
     }
 
     /// It is not known which test's thread takes the signal.
@@ -66,11 +94,15 @@
       _ = wait(owner.workBegan(on: .thread)) {
         _ = wait(other.workBegan(on: .thread), of: other) {
           #expect(owner.open == [] && other.open == [])
-          signal { #expect(owner.open == [2] && other.open == [2]) }
+          AwaitedObjects.willSignal(address)
+          #expect(owner.open == [2] && other.open == [2])
+          semaphore.signal()
         }
         // The other test's thread has taken the signal.
         #expect(owner.open == [] && other.open == [3])
-        signal { #expect(owner.open == [3] && other.open == [3]) }
+        AwaitedObjects.willSignal(address)
+        #expect(owner.open == [3] && other.open == [3])
+        semaphore.signal()
       }
       #expect(owner.open == [4] && other.open == [3])
     }
@@ -88,39 +120,12 @@
       #expect(await Self.isSignalled(waiting, times: blocks.count))
       #expect(owner.open == [])
       for _ in blocks {
-        signal { #expect(!owner.open.isEmpty) }
+        AwaitedObjects.willSignal(address)
+        #expect(!owner.open.isEmpty)
+        semaphore.signal()
       }
       #expect(await Self.isSignalled(done, times: blocks.count))
       #expect(owner.open == [])
-    }
-
-    /// Thread B finds the method's wait while it signals. In that moment the method begins to wait.
-    ///
-    /// In a process of its own, because only one test method of a process waits.
-    @Test func aMethodDoesNotPauseWhileItsSemaphoreIsSignalled() async {
-      await #expect(processExitsWith: .success) {
-        ThreadWaits.areSeen = true
-        let tests = AwaitedSemaphoresTests()
-        let (isSignalling, hasPaused) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        tests.owner.jobBegins()
-        let waits = ThreadWaits(tests.owner, .method)
-        waits.begin()
-        defer { waits.end() }
-        waits.semaphore.store(UInt(bitPattern: tests.address), ordering: .sequentiallyConsistent)
-        Thread.detachNewThread {
-          tests.signal {
-            isSignalling.signal()
-            #expect(hasPaused.wait(timeout: .now() + 0.1) == .timedOut)
-          }
-        }
-        isSignalling.wait()
-        let result = waits.paused(on: tests.address, until: .max) {
-          if $0 != 0 { hasPaused.signal() }
-          return tests.semaphore.wait(timeout: $0 == 0 ? .now() : .distantFuture) == .success
-            ? 0 : 1
-        }
-        #expect(result == 0 && tests.owner.runningJobs == 1)
-      }
     }
 
     /// Waits, on a thread of its own, for as many signals. Returns whether each has come within 100 seconds.
