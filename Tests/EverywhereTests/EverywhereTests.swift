@@ -243,7 +243,8 @@ import Testing
       "testABarrierBehindABlockThatSleeps": 5, "testABlockBehindASyncThatSleeps": 3,
       "testABlockBehindASyncThatWaits": 3, "testABlockOfTheMainQueueWaitsBesideAThread": 3,
       "testTheMainActorWaitsBesideAThread": 3, "testACallbackOfAThreadWaitsWithALimit": 4,
-      "testATimerOfAThreadRepeats": 9, "testPolls": 0, "testABlockSignalsAgainAndAgain": 0,
+      "testATimerOfAThreadRepeats": 9,
+      "testAMethodAndABlockShareASemaphore": 4, "testPolls": 0, "testABlockSignalsAgainAndAgain": 0,
     ]
     #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
   }

@@ -201,6 +201,22 @@ final class EverywhereXCTQueueSamples: TimedSamples, @unchecked Sendable {
     check(9)
   }
 
+  /// Whichever of the two takes the first signal, the block has slept at the end.
+  func testAMethodAndABlockShareASemaphore() {
+    let (semaphore, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    DispatchQueue.global().async {
+      semaphore.wait()
+      Thread.sleep(forTimeInterval: 0.3)
+      semaphore.signal()
+      done.signal()
+    }
+    DispatchQueue.global().asyncAfter(deadline: .now() + 0.1) { semaphore.signal() }
+    semaphore.wait()
+    semaphore.signal()
+    done.wait()
+    check(4)
+  }
+
   // MARK: - Waits that must not let time pass
 
   func testPolls() {

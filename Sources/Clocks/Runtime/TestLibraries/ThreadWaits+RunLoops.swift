@@ -29,11 +29,6 @@ import Synchronization
       firedTimers = timers
       let next = min(deadline - now, RunLoopTimers.delay(for: owner) ?? deadline - now)
       let isHeld = !isEndless && isQuiet && mayBeForRealWork(until: next)
-      // Read after `isHeld` was computed: work that has just ended, and so does not count for `isHeld`, may have stopped
-      // the run loop.
-      if isSlice, isStopMissed.exchange(false, ordering: .sequentiallyConsistent) {
-        return MainRunLoop.stopped
-      }
       let depth = depth.load(ordering: .relaxed) + 1
       let timeout = TimedCallback("run loop") { [self] in
         if self.depth.load(ordering: .relaxed) == depth { wakeUp() }
@@ -44,8 +39,11 @@ import Synchronization
       }
       let real = seconds <= 0 ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
       let isReady = { () -> Int32? in
-        if self.isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
-        if isSlice, self.isStopMissed.exchange(false, ordering: .sequentiallyConsistent) {
+        // Read after `isHeld` was computed: work that has just ended, and so does not count for `isHeld`, may have
+        // stopped the run loop.
+        let isMissed =
+          isSlice && self.isStopMissed.exchange(false, ordering: .sequentiallyConsistent)
+        if isMissed || self.isStopped.load(ordering: .sequentiallyConsistent) {
           return MainRunLoop.stopped
         }
         // No timer and no block may begin while the job is paused, so both are handled before the pause.
