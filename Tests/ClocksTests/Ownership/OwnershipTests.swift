@@ -9,6 +9,8 @@ import Testing
   import CDispatch
 #endif
 
+@globalActor private actor Quiet { static let shared = Quiet() }
+
 /// Which tasks belong to a test, and what becomes of all others.
 @Suite struct OwnershipTests {
   @Test func everyKindOfTaskIsTheTests() async {
@@ -42,6 +44,31 @@ import Testing
     await clock.advance(by: .seconds(1))
     #expect(log.all.last == "discarding group")
     await parent.value
+  }
+
+  /// An actor drain of one test may run a task of another test that has no clock yet.
+  @Test func anUnknownOlderTaskIsNotTheOwnersWhoseThreadRunsIt() {
+    let older = UnownedTask.newestID()
+    let clock = TestClock()
+    let scheduler = clock.scheduler
+    #expect(TaskOwnership.shared.owner(of: older, on: scheduler) !== scheduler)
+    #expect(
+      TaskOwnership.shared.owner(of: UnownedTask.newestID() + 1_000_000_000, on: scheduler)
+        === scheduler)
+  }
+
+  @Test func aTaskThatOtherCodeMakesOnAnActorIsNotTheOwnersWhoseThreadRunsIt() async {
+    let clock = TestClock()
+    let resume = AsyncStream.makeStream(of: Void.self)
+    let (id, task) = await withCheckedContinuation { made in
+      onAThread {
+        let task = Task { @Quiet in for await _ in resume.stream {} }
+        made.resume(returning: (RetainedTask.retaining(task).id, task))
+      }
+    }
+    #expect(TaskOwnership.shared.owner(of: id, on: clock.scheduler) !== clock.scheduler)
+    resume.continuation.finish()
+    await task.value
   }
 
   @Test func tasksOfActorsAreTheTests() async {

@@ -69,9 +69,10 @@ enum TaskCreation {
       guard TaskOwnership.shared.register(newTask: id, of: owner) else { return }
       owner.taskWasCreated(task)
       owner.taskMayRunExternally(task)
-    } else if TestCaseMembership.isOn, !capturesNextTask,
-      let owner = TestCaseMembership.hasMade(task)
-    {
+    } else if !capturesNextTask {
+      guard TestCaseMembership.isOn, let owner = TestCaseMembership.hasMade(task) else {
+        return TaskOwnership.shared.register(newUnownedTask: id)
+      }
       owner.taskWasCreated(task)
       owner.taskMayRunExternally(task)
     }
