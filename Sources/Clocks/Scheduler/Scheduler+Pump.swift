@@ -54,13 +54,12 @@ extension Scheduler {
       var turn = Turn(executor: executor)
       while true {
         let action = nextAction(
-          on: executor, mayStay: turn.jobs < Self.jobsPerTurn, thread: number, ended: turn.ended,
+          on: executor, mayStay: turn.jobs < Self.jobsPerTurn, thread: number,
           taken: context.pointee.taken)
         if context.pointee.hasKept, !action.mayDelayKept, let job = context.pointee.takeKept() {
           UnownedJobs.submit(job)
         }
         context.pointee.taken = nil
-        turn.ended = 0
         guard perform(action, context, &turn) else { return }
       }
     }
@@ -77,8 +76,6 @@ extension Scheduler {
   private struct Turn {
     let executor: ExecutorKind
     var jobs = 0
-    /// The task that came to its end in the last job; 0 if none has.
-    var ended: UInt64 = 0
   }
 
   /// Performs an action, and returns whether the thread continues.
@@ -89,11 +86,11 @@ extension Scheduler {
     switch action {
     case .run(let job):
       turn.jobs += 1
-      turn.ended = run(job, context)
+      run(job, context)
     case .runWaking(let job, let task):
       turn.jobs += 1
       context.pointee.wakingTask = task
-      turn.ended = run(job, context)
+      run(job, context)
       context.pointee.wakingTask = 0
     case .wakeAndRun(let continuation, let task):
       willResume(UnownedTask(continuation))
@@ -105,7 +102,7 @@ extension Scheduler {
       else { break }
       context.pointee.taken = nil
       turn.jobs += 1
-      turn.ended = run(job, context)
+      run(job, context)
     case .wake(let continuation, let isOwn):
       if isOwn { willResume(UnownedTask(continuation)) }
       context.pointee.beginWaking(isOwn)
@@ -138,7 +135,7 @@ extension Scheduler {
   }
 
   @_transparent
-  private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) -> UInt64 {
+  private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) {
     // The task is retained until its job has ended and its status was read.
     let task = job.taskID == 0 ? nil : UnownedTask(job: job.job).retainedIfReadable
     context.pointee.taskID = job.taskID
@@ -156,22 +153,20 @@ extension Scheduler {
     }
     context.pointee.runLoops = TimeInRunLoops()
     context.pointee.taskID = 0
-    var ended: UInt64 = 0
     if let task, context.pointee.arrivedTask != job.taskID {
       let status = TaskStatus(of: task.job)
       if status.isOver {
-        ended = job.taskID
+        forgetEndedTask(job.taskID)
       } else if status.mayRunExternally {
         taskMayRunExternally(task.job)
       }
     }
     if context.pointee.isAwaited { ThreadContext.resumeWaiter(of: context) }
-    guard context.pointee.ownersAwaitingEnd.count > 0 else { return ended }
+    guard context.pointee.ownersAwaitingEnd.count > 0 else { return }
     ExternalTaskRegistry.look()
     context.pointee.waits?.jobEnds()
     for owner in context.pointee.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
     context.pointee.ownersAwaitingEnd = []
-    return ended
   }
 
   /// Runs a job of a test that states invariants, and checks them afterwards.

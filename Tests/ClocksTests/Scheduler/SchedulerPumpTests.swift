@@ -33,6 +33,32 @@ import Testing
     }
   }
 
+  @Test func theResultOfADiscardedTaskIsFreedBeforeTimeMoves() async {
+    final class Result: Sendable {
+      let continuation: CheckedContinuation<Void, Never>
+      init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = continuation }
+      deinit { continuation.resume() }
+    }
+    let clock = TestClock()
+    final class Kept: Sendable {
+      let result = Mutex<Result?>(nil)
+    }
+    let (kept, woken) = (Kept(), Tally())
+    let sleeper = Task {
+      await withCheckedContinuation { continuation in
+        kept.result.withLock { $0 = Result(continuation) }
+      }
+      try? await clock.sleep(for: .seconds(1))
+      woken.add()
+    }
+    await clock.settle()
+    Task { kept.result.withLock { $0.take() } }
+    await clock.advance(by: .seconds(1))
+    #expect(woken.value == 1)
+    await clock.advance(by: .seconds(1))
+    await sleeper.value
+  }
+
   /// The thread was requested before the pool was known to be blocked, by jobs that loop.
   @Test func aTestWhoseThreadDoesNotComeGetsAnother() async {
     await #expect(processExitsWith: .success) {
