@@ -80,7 +80,7 @@ struct Invariants {
 /// A task that hops to the actor checks the condition. So the check is isolated like any job of the actor, even if
 /// other tests use the actor. Between two jobs the actor is idle and the hop takes place inline, so the check ends
 /// before the next job begins. If another thread runs the actor at that moment, the check follows when the actor is
-/// free.
+/// free. Jobs that other threads enqueue during the check follow in a drain, on a thread of the pool.
 final class ActorCondition: Sendable {
   let actor: ObjectIdentifier
   let holds: @Sendable () async -> Bool
@@ -123,7 +123,10 @@ final class ActorCondition: Sendable {
         result(holds)
       }
     }
-    if let job { ThreadContext.runToEnd(job) }
+    guard let job else { return }
+    // Captures no job: what is enqueued meanwhile belongs to others.
+    var context = ThreadContext()
+    context.run { _ in RuntimeHooks.run(job, on: .pool) }
   }
 }
 

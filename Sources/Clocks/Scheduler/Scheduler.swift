@@ -50,7 +50,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     state = SchedulerState(scope: scope)
     self.scope = scope
     self.isProcessWide = isProcessWide
-    parent = scope == nil ? nil : Scheduler.ofThread
+    parent = scope == nil ? nil : Scheduler.running
     report = TestReport(at: origin, isTestKnown: isTestKnown, record: record)
     super.init(isVirtual: scope != nil, isExplored: scope?.options.isExplored == true)
     guard let scope else { return }

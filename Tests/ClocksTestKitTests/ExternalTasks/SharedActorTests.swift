@@ -1,8 +1,10 @@
-import Clocks
 import ClocksTestKit
 import Dispatch
 import Foundation
+import TestTraits
 import Testing
+
+@testable import Clocks
 
 /// An actor that all tests of the process share.
 @globalActor private actor Shared {
@@ -41,9 +43,43 @@ import Testing
   @Shared @Test(.repeated(30)) func aScopeInTheActor() async throws {
     let number = RepeatedTrait.number
     try await withVirtualTime { time in
+      // The actor drain may have run for a scope of another test.
+      #expect(time.scheduler.parent == nil)
       try await Task.sleep(for: .seconds(number))
       #expect(time.now.offset == .seconds(number))
     }
+  }
+
+  /// The check of an invariant runs neither the jobs that others enqueue on the actor meanwhile, nor their sleeps.
+  @Test func aCheckOnTheActorLeavesTheJobsOfOthersAlone() async throws {
+    actor Account {
+      var balance = 10
+      func deposit(_ amount: Int) { balance += amount }
+    }
+    let account = Account()
+    let (deposits, isOver) = (Tally(), Tally())
+    let loop = await withCheckedContinuation { made in
+      Thread.detachNewThread {
+        made.resume(
+          returning: Task {
+            while isOver.value == 0 {
+              await account.deposit(0)
+              deposits.add()
+              try await Task.sleep(for: .milliseconds(1))
+            }
+          })
+      }
+    }
+    try await withVirtualTime { time in
+      time.always("solvent", on: account) {
+        usleep(200)
+        return $0.balance == 10
+      }
+      for _ in 0..<100_000 where deposits.value < 10 { await Task.yield() }
+    }
+    isOver.add()
+    try await loop.value
+    #expect(deposits.value >= 10)
   }
 
   @Test func threadsThatCancelLeaveNoSleepBehind() async throws {
