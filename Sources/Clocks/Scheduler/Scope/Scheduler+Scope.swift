@@ -26,7 +26,9 @@ extension Scheduler {
     }
     noteReport()
     change { $0.scope?.body.deliverReport() }?.resume()
-    cancelSleepingTasks()
+    // The thread of the scheduler may run meanwhile, and an `async let` is freed when it ends. Its parent is among
+    // `tasks`.
+    cancelSleepingTasks { !TaskStatus.isAsyncLet($0.job) }
     for task in tasks { task.cancel() }
     // If the body does not end even now, the next alarm makes the scheduler abandon it.
     change { $0.scope?.mustSetAlarm = true }
@@ -184,12 +186,15 @@ extension Scheduler {
   }
 
   /// Cancels the tasks that sleep on the scope's clock, and the scope's tasks that sleep on another clock made in it.
-  func cancelSleepingTasks() {
+  ///
+  /// - Parameter isIncluded: Must leave out each `async let`, which cannot be retained, if other threads may run jobs of
+  ///   the scheduler meanwhile.
+  func cancelSleepingTasks(where isIncluded: (UnownedTask) -> Bool = { _ in true }) {
     guard let virtualClock = scope?.virtualClock else { return }
     // A task that sleeps is not over while the lock is held, so it can be retained.
     let tasks = change {
       $0.virtualClocks.flatMap {
-        $0.sleeps(ofTasksOf: self).compactMap(\.details.task?.handle)
+        $0.sleeps(ofTasksOf: self).compactMap(\.details.task).filter(isIncluded).map(\.handle)
       }
     }
     for task in tasks {
