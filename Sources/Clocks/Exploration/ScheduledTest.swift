@@ -245,7 +245,10 @@ struct ScheduledTest {
     }
     let (outcome, run) = await runOnce(token.plan, tree: tree, operation)
     if let skip = outcome.skip { throw skip }
-    if let error = outcome.error { report.failWithError(error, "Schedule \(text).") }
+    // An error that follows another failure, such as that of `try #require`, only says that this failure ended the run.
+    if let error = outcome.error, outcome.findings.first?.kind == .thrown {
+      report.failWithError(error, "Schedule \(text).")
+    }
     for finding in outcome.findings where finding.kind == .report {
       fail(finding, finding.text + "\nSchedule \(text).")
     }

@@ -215,6 +215,19 @@ private actor Adder {
     #expect(found.first?.line == #line - 9)
   }
 
+  @Test func aReplayRecordsAFailedRequirementOnce() async throws {
+    let operation: (VirtualTime) async throws -> Void = { _ in
+      let box = Box()
+      let tasks = (1...2).map { number in Task { await box.set(number) } }
+      for task in tasks { await task.value }
+      try #require(await box.get() == 2)
+    }
+    let line = #line - 2
+    let found = try await failures { try await withSchedules(1_000, operation: operation) }
+    #expect(found.map(\.line) == [line])
+    try await expectReplay(of: #require(found.first), operation)
+  }
+
   /// In the order that fails, the inner tasks are created in another order than in the first run.
   @Test func reportsTheRunThatWasFound() async throws {
     struct Found: Error {}
