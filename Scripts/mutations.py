@@ -318,7 +318,7 @@ guarantee(
     ("ScheduleSearch.expand", "limits.shard.count != limits.shard.index { continue }",
      "limits.shard.count < 0 { continue }"),
     ("ScheduleSearch.isMine", "== UInt64(limits.shard.index)", ">= UInt64(limits.shard.index)"),
-    ("Strategy.firstFree", "kept[number] < Self.patience", "kept[number] < .max"),
+    ("Strategy.firstFree", "kept[number] < profile.patience", "kept[number] < .max"),
     ("ScheduleRun.choose", "record.steps.count < longest", "record.steps.count >= 0"),
 )
 guarantee(

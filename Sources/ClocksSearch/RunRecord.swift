@@ -75,6 +75,11 @@ package struct RunRecord: Sendable {
     }
   }
 
+  /// The patience with which a run by these constraints repeats this run, in which a step may wait in each decision.
+  ///
+  /// It is twice as much, because a step may wait for longer once other constraints are removed.
+  package var patience: Int { max(Profile.standardPatience, 2 * decisions.count) }
+
   /// Maps each step that another task made ready to the number of the step in which that task did so. O(steps +
   /// arrivals).
   ///
@@ -167,7 +172,7 @@ package struct RunRecord: Sendable {
 
   /// Returns the profile of the run for strategies. O(steps).
   func profile(tasks: Int) -> Profile {
-    var profile = Profile()
+    var profile = Profile(patience: patience)
     profile.steps = steps.count
     profile.faultPoints = faultPoints
     profile.stallPoints = stallPoints

@@ -58,8 +58,12 @@ package struct Profile: Sendable {
   /// The number of points at which a fault could strike, and at which a stall could come.
   var faultPoints = 0
   var stallPoints = 0
+  /// How many times a constraint delays its second step, at most: the first step may depend on the second.
+  let patience: Int
 
-  package init() {}
+  package static let standardPatience = 1_000
+
+  package init(patience: Int = Profile.standardPatience) { self.patience = patience }
 
   /// Step limit after which a run falls back to first in, first out: a loop is probably waiting for a step
   /// that the strategy keeps delaying.
@@ -78,13 +82,11 @@ struct Strategy {
   private var delays = 0
   /// The priority of each step, in `partialOrder`.
   private let draws = WordTable()
-  /// How often each constraint has delayed its second step; `patience` if its first step has run.
+  /// How often each constraint has delayed its second step; `Profile.patience` if its first step has run.
   private var kept: [Int] = []
   private var constraints: [Constraint] = []
   private(set) var options: OptionStrategy
 
-  /// How many times a constraint delays its second step, at most: the first step may depend on the second.
-  private static let patience = 1_000
   /// How many times `Plan.delay` delays its step, at most: a loop may be waiting for the step.
   private static let patienceOfDelay = 100
 
@@ -120,7 +122,7 @@ struct Strategy {
     case .constraints:
       // Comparing the bits saves a debug build a function call.
       for index in 0..<constraints.count where constraints[index].first.bits == step.bits {
-        kept[index] = Self.patience
+        kept[index] = profile.patience
       }
     case .uniform:
       if step.task < values.count { values[step.task] -= 1 }
@@ -201,7 +203,7 @@ struct Strategy {
     search: for index in 0..<candidates.count {
       let candidate = candidates[index].bits
       for number in 0..<constraints.count
-      where constraints[number].second.bits == candidate && kept[number] < Self.patience {
+      where constraints[number].second.bits == candidate && kept[number] < profile.patience {
         kept[number] += 1
         continue search
       }

@@ -327,13 +327,33 @@ import Testing
     }
   }
 
-  @Test func aConstraintDelaysAStepAtMost1000Times() {
+  @Test(arguments: [(Profile(), 1_000), (Profile(patience: 3_000), 3_000)])
+  func aConstraintDelaysAStepUpToALimit(_ profile: Profile, _ limit: Int) {
     let constraint = Constraint(
       first: ScheduleStep(.job, of: 9, 9), second: ScheduleStep(.job, of: 2, 1))
-    var strategy = Strategy(.constraints([constraint]), profile: Profile())
+    var strategy = Strategy(.constraints([constraint]), profile: profile)
     let candidates = [ScheduleStep(.job, of: 2, 1), ScheduleStep(.other, of: 3, 1)]
-    let choices = (0..<1_001).map { _ in strategy.choose(ScratchBuffer(candidates)) }
-    #expect(choices == Array(repeating: 1, count: 1_000) + [0])
+    let choices = (0..<limit + 1).map { _ in strategy.choose(ScratchBuffer(candidates)) }
+    #expect(choices == Array(repeating: 1, count: limit) + [0])
+  }
+
+  /// A task waits for 1,500 steps of another one.
+  @Test func theOrderOfALongWaitIsRepeated() {
+    let run = ScheduleRun(.newestFirst)
+    let program = Simulation(
+      tasks: [
+        [{ $0[1] = $0[0, default: 0] }],
+        Array(repeating: { $0[0, default: 0] += 1 }, count: 1_500),
+      ]
+    ) { $0[1] == 1_500 }
+    #expect(program.play(run))
+    #expect(run.record.constraints.count == 1)
+    let (plan, patience) = (Plan.constraints(run.record.constraints), run.record.patience)
+    #expect(patience == 3_000)
+    run.reset(plan, profile: Profile(patience: patience))
+    #expect(program.play(run))
+    run.reset(plan)
+    #expect(!program.play(run))
   }
 
   @Test func progressIsReportedEvery16Schedules() {

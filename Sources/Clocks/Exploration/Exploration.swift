@@ -37,6 +37,8 @@ struct Exploration {
     /// The number of the first schedule in which the failure occurred.
     let number: Int
     let plan: Plan
+    /// The profile for runs that repeat the failure. In them a step waits for as long as in the run that failed.
+    let profile: Profile
     var constraints: [Constraint]
     var choices: [Choice]
     /// The last run with these constraints.
@@ -57,6 +59,7 @@ struct Exploration {
       self.number = number
       self.plan = plan
       record = run.record
+      profile = Profile(patience: run.record.patience)
       constraints = run.record.constraints
       choices = run.record.choices
       tree = run.tree
@@ -159,11 +162,12 @@ struct Exploration {
   ) async -> Failure {
     let run = one.run
     let failure = Failure(finding, number: number, plan: plan, in: run)
+    let profile = failure.profile
     if finding.kind == .xcTest || finding.tookLong { return failure }
     nonisolated(unsafe) let operation = operation
     var shrinker = ScheduleShrinker(deadline: RealTime(in: shrinkingTime))
     failure.constraints = await shrinker.shrink(run.record) { plan in
-      let outcome = await one(isolation: isolation, plan, operation)
+      let outcome = await one(isolation: isolation, plan, profile: profile, operation)
       return outcome.key == finding.key ? run.record : nil
     }
     failure.choices = shrinker.choices
@@ -171,13 +175,13 @@ struct Exploration {
 
     if !failure.constraints.isEmpty {
       let plan = Plan.constraints([], choices: failure.choices)
-      let outcome = await one(plan, details: true, operation)
+      let outcome = await one(plan, profile: profile, details: true, operation)
       if !outcome.hasFailed { failure.passing = one.explorer.details.map { (run.record, $0) } }
     }
     // Two replays show whether the failure is reproducible; the details of the second are kept.
     var records: [RunRecord] = []
     for _ in 0..<2 {
-      let outcome = await one(failure.schedule, details: true, operation)
+      let outcome = await one(failure.schedule, profile: profile, details: true, operation)
       if outcome.key == finding.key { failure.replays.same += 1 }
       failure.replays.all += 1
       records.append(run.record)

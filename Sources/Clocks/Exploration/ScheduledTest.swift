@@ -45,6 +45,11 @@ struct ScheduledTest {
   let origin: CallSite
   let report: ScheduleReport
   private let gate = IssueGate()
+  /// How many times a constraint of a token delays its second step, at most.
+  ///
+  /// A token does not tell how long its steps wait. A step that waits for one that never comes must begin before the
+  /// run counts as a runaway (`Explorer.stepLimit`).
+  private static let patienceOfReplay = 100_000
 
   /// Runs the operation and reports a failure. Throws only the error by which the operation skips the test.
   ///
@@ -194,7 +199,7 @@ struct ScheduledTest {
     }
     gate.open(with: (explanation, failure.finding.key))
     let (outcome, _) = await runOnce(
-      failure.schedule, tree: failure.tree,
+      failure.schedule, profile: failure.profile, tree: failure.tree,
       stepLimit: max(10_000, 2 * failure.record.steps.count), operation)
     if let error = outcome.error, failure.finding.kind == .thrown,
       outcome.key == failure.finding.key
@@ -221,13 +226,14 @@ struct ScheduledTest {
   /// Runs one schedule with a recording and details. The tree contains the tasks of the plan.
   private func runOnce(
     isolation: isolated (any Actor)? = #isolation, _ plan: Plan,
-    tree: TaskTree = TaskTree(), stepLimit: Int? = nil, _ operation: @escaping OneRun.Operation
+    profile: Profile = Profile(), tree: TaskTree = TaskTree(), stepLimit: Int? = nil,
+    _ operation: @escaping OneRun.Operation
   ) async -> (outcome: RunOutcome, run: ScheduleRun) {
     var options = options
     options.recording = .asAskedFor
     let one = OneRun(
       options: options, origin: origin, findings: gate.findings, tree: tree, stepLimit: stepLimit)
-    return (await one(plan, details: true, operation), one.run)
+    return (await one(plan, profile: profile, details: true, operation), one.run)
   }
 
   /// Runs the schedule of a token, and lets its issues pass to the test library.
@@ -243,7 +249,8 @@ struct ScheduledTest {
     } catch {
       return report.fail("The schedule \"\(text)\" cannot be run: \(error.description)")
     }
-    let (outcome, run) = await runOnce(token.plan, tree: tree, operation)
+    let (outcome, run) = await runOnce(
+      token.plan, profile: Profile(patience: Self.patienceOfReplay), tree: tree, operation)
     if let skip = outcome.skip { throw skip }
     // An error that follows another failure, such as that of `try #require`, only says that this failure ended the run.
     if let error = outcome.error, outcome.findings.first?.kind == .thrown {

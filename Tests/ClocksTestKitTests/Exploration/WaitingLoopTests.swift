@@ -8,7 +8,7 @@ private actor Counter {
   func add() { value += 1 }
 }
 
-/// Loops that wait for other tasks: they end in every order.
+/// Loops that wait for other tasks end in every order, and a task can wait for a long loop.
 @Suite struct WaitingLoopTests {
   @Test(.schedules(300), arguments: [1, 8]) func aLoopThatYields(_ count: Int) async {
     let counter = Counter()
@@ -38,5 +38,20 @@ private actor Counter {
     }
     for task in tasks { await task.value }
     #expect(await counter.value == 4)
+  }
+
+  @Test func aTaskThatWaitsForMoreThan1000DecisionsIsReplayed() async throws {
+    let operation: (VirtualTime) async throws -> Void = { _ in
+      let counter = Counter()
+      let reader = Task { await counter.value }
+      let writer = Task { for _ in 0..<600 { await counter.add() } }
+      await writer.value
+      #expect(await reader.value < 600)
+    }
+    let found = try await failures { try await withSchedules(100, operation: operation) }
+    let failure = try #require(found.first)
+    #expect(found.count == 1)
+    #expect(failure.text.contains("(failed in 2 of 2 replays)"), "\(failure.text)")
+    try await expectReplay(of: failure, operation)
   }
 }
