@@ -116,11 +116,15 @@ package struct RunRecord: Sendable {
     return masks
   }
 
-  /// Returns constraints, each of which reverses two steps, nearest steps first. O(steps²).
+  /// Returns constraints, each of which reverses two steps, nearest steps first.
   ///
-  /// The two steps touch the same actor, and neither step is a cause of the other.
+  /// The two steps touch the same actor, and neither step is a cause of the other. Visits at most 5,000 pairs of steps
+  /// for each constraint of the limit, because few steps of a long run may be in conflict.
   func reversals(limit: Int) -> [Constraint] {
     let masks = masks
+    // A limit that stands for no limit is so high that all pairs are visited. Otherwise the nearest steps are.
+    let (pairs, hasNoLimit) = limit.multipliedReportingOverflow(by: 5_000)
+    let reach = hasNoLimit ? steps.count : pairs / max(steps.count, 1)
     // The constraints that were found, by the distance of their two steps.
     var found = [[Constraint]](repeating: [], count: steps.count)
     var count = 0
@@ -130,7 +134,7 @@ package struct RunRecord: Sendable {
       effects[second] = second
       // Goes backwards, so that a step is visited after all its effects.
       var first = second
-      while first >= 0 {
+      while first >= max(0, second - reach) {
         if effects[first] == second {
           let (cause, earlier) = (Int(causes[first]), Int(previous[first]))
           if cause >= 0 { effects[cause] = second }

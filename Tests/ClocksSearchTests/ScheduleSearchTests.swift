@@ -305,6 +305,23 @@ import Testing
       ])
   }
 
+  @Test func theReversalOfStepsFarApartNeedsAHighLimit() {
+    let run = ScheduleRun()
+    let tasks = (0..<3).map { _ in run.create(by: TaskTree.test) }
+    let order = [0] + Array(repeating: 1, count: 98) + [2]
+    for task in order { run.enqueue(run.nextJob(of: tasks[task])) }
+    for task in order {
+      run.begin(at: 0)
+      run.touch(ScheduleRun.Touched.firstActor + (task == 1 ? 1 : 0))
+    }
+    let first = tasks.map { ScheduleStep(.job, of: $0, 1) }
+    // Of 100 steps, 5,000 pairs are those with a distance of at most 50.
+    #expect(run.record.reversals(limit: 1) == [])
+    let reversal = Constraint(first: first[2], second: first[0])
+    #expect(run.record.reversals(limit: 2) == [reversal])
+    #expect(run.record.reversals(limit: .max / 8) == [reversal])
+  }
+
   @Test func reversalsEndByThemselves() {
     // Each of the ten pairs of steps has an order of its own.
     for (reversals, orders) in [(1, 11), (2, 46)] {
