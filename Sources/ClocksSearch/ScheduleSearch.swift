@@ -74,6 +74,9 @@ package final class ScheduleSearch {
   private var hasGaps = false
   /// The plans with choices that were queued, in a search that counts reversals.
   private var triedChoices: Set<Plan> = []
+  /// For each order whose reversals were queued, the smallest number of constraints with which they were, in a search
+  /// that counts reversals.
+  private var expanded: [UInt64: Int] = [:]
   private var randomPlans = 0
   private var turn = 0
   private var current: Plan?
@@ -136,9 +139,8 @@ package final class ScheduleSearch {
     guard let current else { return }
     // Known orders are expanded, too: if a random plan has led to this order before, its successors are not queued yet.
     if isComplete { expand(record, current) }
-    // Reversals of an order of a known class lead to known classes. Only a search that counts reversals tries them.
-    guard limits.reversals == nil ? isNew.class : isNew.order, !isComplete,
-      case .constraints(let constraints, let choices) = current
+    guard !isComplete, case .constraints(let constraints, let choices) = current,
+      mustExpand(record, isNewClass: isNew.class, constraints: constraints.count)
     else { return }
     let most =
       limits.reversals == nil ? min(200, Self.mostReversals - reversals.count) : Int.max / 8
@@ -154,6 +156,18 @@ package final class ScheduleSearch {
       let reversal = Plan.constraints(constraints + [found[index]], choices: choices)
       if isMine(reversal) { reversals.append(reversal) }
     }
+  }
+
+  /// Whether the reversals of an order are to be queued.
+  ///
+  /// The reversals of an order of a known class lead to known classes. Only a search that counts reversals tries them.
+  /// It does so again if the order is reached with fewer constraints: a schedule that has failed before may have more
+  /// constraints than its order needs, which leaves fewer reversals to add.
+  private func mustExpand(_ record: RunRecord, isNewClass: Bool, constraints: Int) -> Bool {
+    guard limits.reversals != nil else { return isNewClass }
+    guard constraints < expanded[record.hash, default: .max] else { return false }
+    expanded[record.hash] = constraints
+    return true
   }
 
   /// The constraints to add to those of a run: at most `most`, unless the search counts reversals.

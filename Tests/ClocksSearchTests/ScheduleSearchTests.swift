@@ -332,6 +332,27 @@ import Testing
     }
   }
 
+  @Test func aScheduleThatHasFailedBeforeHidesNoReversal() {
+    let steps = (2...5).map { ScheduleStep(.job, of: $0, 1) }
+    // The second constraint changes nothing: the first alone leads to the same order.
+    let known = Plan.constraints([
+      Constraint(first: steps[1], second: steps[0]), Constraint(first: steps[2], second: steps[3]),
+    ])
+    func plans(_ known: [Plan]) -> Set<Plan> {
+      let search = ScheduleSearch(.init(count: .max, seed: 1, reversals: 2), known: known)
+      var plans: Set<Plan> = []
+      search.playAll { run, plan in
+        plans.insert(plan)
+        _ = idleTasks(5, steps: 1).play(run)
+        return true
+      }
+      #expect(search.end == .allReversals)
+      return plans
+    }
+    let all = plans([])
+    #expect(plans([known]) == all.union([known]))
+  }
+
   @Test func aYieldGivesWayToOtherSteps() {
     for (name, plan) in kinds {
       var strategy = Strategy(plan(3), profile: Profile())
