@@ -25,11 +25,13 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
 
   package init(bits: UInt64) { self.bits = bits }
 
-  /// - Parameter part: Distinguishes steps of one kind and number.
+  /// - Parameter part: Distinguishes steps of one kind and number, up to 4,095.
   package init(_ kind: Kind, of task: Int, _ number: Int, part: Int = 1) {
+    // If the count began again, a step would have the name of another one, or one that no token can contain.
+    let part = part < 0xFFF ? part : 0xFFF
     bits =
       UInt64(truncatingIfNeeded: task) << 40 | UInt64(truncatingIfNeeded: number & 0xFF_FFFF) << 16
-      | UInt64(truncatingIfNeeded: part & 0xFFF) << 4 | kind.rawValue
+      | UInt64(truncatingIfNeeded: part) << 4 | kind.rawValue
   }
 
   package var task: Int { Int(bits >> 40) }

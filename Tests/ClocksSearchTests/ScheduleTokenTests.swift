@@ -127,6 +127,15 @@ import Testing
       first: ScheduleStep(.job, of: TaskTree.test, 1), second: ScheduleStep(.job, of: task, number))
   }
 
+  @Test func theCountOfDrainsWithinAJobEndsAtItsMaximum() {
+    let run = ScheduleRun()
+    let task = run.create(by: TaskTree.test)
+    _ = run.nextJob(of: task)
+    let names = (1...4_097).map { _ in run.tree.name(of: run.nextDrain(of: task)) }
+    #expect(Array(names.prefix(2)) == ["a.1@", "a.1@2"])
+    #expect(Array(names.suffix(4)) == ["a.1@4094", "a.1@4095", "a.1@4095", "a.1@4095"])
+  }
+
   @Test func rejectsOtherVersionsByName() {
     var tree = TaskTree()
     #expect(throws: ScheduleToken.Problem.version("3")) {
