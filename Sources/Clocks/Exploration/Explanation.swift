@@ -48,10 +48,11 @@ struct Explanation {
     switch count {
     case 0:
       return "\(schedule) None of \(decisions) decisions matters: it fails first in, first out."
+    // Without its only decision, the order is first in, first out, in which the test has passed.
     case 1: return "\(schedule) 1 of \(decisions) decisions matters; undo it and it passes:"
     default:
       return failure.isMinimal
-        ? "\(schedule) \(count) of \(decisions) decisions matter; undo any and it passes:"
+        ? "\(schedule) \(count) of \(decisions) decisions matter; undo any and this failure does not occur:"
         : "\(schedule) \(count) of \(decisions) decisions are enough for it:"
     }
   }

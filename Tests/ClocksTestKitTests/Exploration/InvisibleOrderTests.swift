@@ -18,7 +18,8 @@ import Testing
       }
     }
     #expect(found.count == 1)
-    #expect(found.first?.text.contains("undo any and it passes:") == true, "\(found)")
+    #expect(
+      found.first?.text.contains("undo any and this failure does not occur:") == true, "\(found)")
   }
 
   @Test func anErrorOfOneTypeIsNotAnother() async throws {

@@ -267,9 +267,11 @@ private actor Adder {
     }
     #expect(found.count == 1)
     let text = try #require(found.first?.text)
-    // One constraint alone would be enough for the other failure.
+    // One constraint alone is enough for the other failure.
     #expect(text.hasPrefix("the operation threw Both: Both()\nSchedule 3 of 1,000"), "\(text)")
-    #expect(text.contains(/\. 2 of \d+ decisions matter; undo any and it passes:/), "\(text)")
+    #expect(
+      text.contains(/\. 2 of \d+ decisions matter; undo any and this failure does not occur:/),
+      "\(text)")
   }
 
   @Test func aDeadlockIsReportedImmediately() async throws {
