@@ -10,6 +10,25 @@ struct MergedSearches {
     var date: Int
     var isCutOff: Bool
     var searches: [Search]
+
+    /// For each search, its test case.
+    var cases: [Case] {
+      var counts: [String: Int] = [:]
+      return searches.map { search in
+        let arguments = search.testCase ?? ""
+        let number = counts[arguments, default: 0]
+        counts[arguments] = number + 1
+        return Case(arguments: arguments, number: number)
+      }
+    }
+  }
+
+  /// A test case, or one call of `withSchedules`, whose searches in all shards belong together.
+  private struct Case: Hashable {
+    /// The text of the arguments; empty if there are none, and in files that do not contain them.
+    var arguments: String
+    /// Distinguishes searches with equal arguments, in the order in which they ended.
+    var number: Int
   }
 
   private struct Version: Decodable { var version: Int }
@@ -40,6 +59,7 @@ struct MergedSearches {
       var arguments: String?
     }
 
+    var testCase: String?
     var result: String
     var schedules: Int
     var orders: Int
@@ -88,12 +108,19 @@ struct MergedSearches {
   private struct Test {
     var name: String
     var shards: [Report]
+    /// For each test case its searches, of all shards that have reported it.
+    private var cases: [Case: [Search]] = [:]
 
     /// Keeps the reports with the number of shards of the latest one; others are of an earlier division.
     init(_ name: String, _ reports: [Int: Report]) {
       self.name = name
       let count = reports.values.max { $0.date < $1.date }?.shards ?? 1
       shards = reports.values.filter { $0.shards == count }.sorted { $0.shard < $1.shard }
+      for report in shards {
+        for (testCase, search) in zip(report.cases, report.searches) {
+          cases[testCase, default: []].append(search)
+        }
+      }
     }
 
     var count: Int { shards[0].shards }
@@ -102,20 +129,24 @@ struct MergedSearches {
       let present = Set(shards.map(\.shard))
       return stride(from: 1, through: count, by: 1).filter { !present.contains($0) }
     }
+    /// The shards with fewer test cases than another shard: the process may have ended between two of them.
+    ///
+    /// Only the number is compared, because the text of an argument, such as an address, can differ between processes.
+    var incomplete: [Int] {
+      let most = shards.map(\.searches.count).max() ?? 0
+      return shards.filter { $0.searches.count < most }.map(\.shard)
+    }
     var hasFailed: Bool { searches.contains { $0.result != "passed" } }
     var isCutOff: Bool { shards.contains(where: \.isCutOff) }
-    var isComplete: Bool { !isCutOff && missing.isEmpty && searches.allSatisfy(\.isComplete) }
+    /// Whether each shard has reported all test cases.
+    var isWhole: Bool { !isCutOff && missing.isEmpty && incomplete.isEmpty }
+    var isComplete: Bool { isWhole && searches.allSatisfy(\.isComplete) }
 
     /// Returns the number of distinct hashes, added over test cases, because each test case has orders of its own.
     ///
     /// The shards of one test case are merged, because their orders overlap.
     func distinct(_ sketch: (Search) -> [String]) -> String {
-      let cases = shards.map(\.searches.count).max() ?? 0
-      let counts = (0..<cases).map { index in
-        Sketch(
-          shards.compactMap { $0.searches.indices.contains(index) ? $0.searches[index] : nil }
-            .map(sketch))
-      }
+      let counts = cases.values.map { Sketch($0.map(sketch)) }
       let sum = counts.reduce(0) { $0 + $1.count }
       return (counts.allSatisfy(\.isExact) ? "" : "about ") + sum.grouped
     }
@@ -127,6 +158,10 @@ struct MergedSearches {
         let numbers = missing.map(String.init).joined(separator: ", ")
         return "**no report of shard \(numbers)**"
       }
+      if !incomplete.isEmpty {
+        let numbers = incomplete.map(String.init).joined(separator: ", ")
+        return "**test cases are missing in shard \(numbers)**"
+      }
       return isComplete ? "complete: all orders" : "passed"
     }
   }
@@ -134,9 +169,7 @@ struct MergedSearches {
   private var tests: [Test] { reports.map(Test.init).sorted { $0.name < $1.name } }
 
   /// Whether no test has failed, and no report is missing or cut off.
-  var isGreen: Bool {
-    tests.allSatisfy { !$0.hasFailed && $0.missing.isEmpty && !$0.isCutOff }
-  }
+  var isGreen: Bool { tests.allSatisfy { !$0.hasFailed && $0.isWhole } }
 
   // MARK: - The page
 

@@ -11,7 +11,7 @@ import Testing
   /// A report with as many hashes as orders, from 1, and as classes.
   private func report(
     _ test: String, _ shard: Int, of shards: Int, orders: [Int], classes: [Int], new: Int = 0,
-    isComplete: Bool = false, failure: String? = nil, date: Int = 1
+    isComplete: Bool = false, failure: String? = nil, date: Int = 1, testCase: String? = nil
   ) -> String {
     func sketch(_ hashes: [Int]) -> String {
       "[" + hashes.map { "\"\(String($0, radix: 16))\"" }.joined(separator: ",") + "]"
@@ -20,9 +20,10 @@ import Testing
     let failed = failure.map {
       ",\"failure\":{\"schedule\":9,\"text\":\"wrong\",\"token\":\"\($0)\"}"
     }
+    let named = testCase.map { "\"testCase\":\"\($0)\"," } ?? ""
     return """
       {"version":2,"test":"\(test)","shard":\(shard),"shards":\(shards),"date":\(date),"search":{\
-      "result":"\(result)","schedules":1000,"orders":\(orders.count),"classes":\(classes.count),\
+      \(named)"result":"\(result)","schedules":1000,"orders":\(orders.count),"classes":\(classes.count),\
       "newClasses":\(new),"isComplete":\(isComplete),"seconds":1.5,\
       "orderSketch":\(sketch(orders)),"classSketch":\(sketch(classes))\(failed ?? "")}}
 
@@ -115,6 +116,40 @@ import Testing
       #expect(
         child.standardOutput.contains("| `T/a(_:)` | 1 of 1 | 3,000 | 5 | 3 | 0 | passed |"),
         "\(child.standardOutput)")
+    }
+  }
+
+  /// The test cases of one process run in parallel, and end in any order.
+  @Test func theShardsOfATestCaseAreMergedByItsArguments() async throws {
+    try await withTemporaryPath { folder in
+      func line(_ shard: Int, _ testCase: String, _ orders: [Int]) -> String {
+        report("T/a(_:)", shard, of: 2, orders: orders, classes: [1], testCase: testCase)
+      }
+      try write(
+        [line(1, "1", [1, 2]) + line(1, "2", [3]), line(2, "2", [3]) + line(2, "1", [1, 2])],
+        to: folder)
+      let child = try await merge([folder])
+      #expect(child.exitCode == 0, "\(child.standardError)")
+      #expect(
+        child.standardOutput.contains("| `T/a(_:)` | 2 of 2 | 4,000 | 3 | 2 | 0 | passed |"),
+        "\(child.standardOutput)")
+    }
+  }
+
+  /// The process of the second shard was killed between two test cases. Earlier versions wrote no arguments.
+  @Test(arguments: [true, false])
+  func aShardThatLacksATestCaseIsAFailure(_ hasArguments: Bool) async throws {
+    try await withTemporaryPath { folder in
+      func line(_ shard: Int, _ number: Int) -> String {
+        report(
+          "T/a(_:)", shard, of: 2, orders: [number], classes: [1], isComplete: true,
+          testCase: hasArguments ? "\(number)" : nil)
+      }
+      try write([line(1, 1) + line(1, 2), line(2, 1)], to: folder)
+      let child = try await merge([folder])
+      #expect(child.exitCode == 1, "\(child.standardError)")
+      let row = "| 2 of 2 | 3,000 | 2 | 2 | 0 | **test cases are missing in shard 2** |"
+      #expect(child.standardOutput.contains(row), "\(child.standardOutput)")
     }
   }
 

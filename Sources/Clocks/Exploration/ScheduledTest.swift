@@ -25,15 +25,15 @@ package func replayArguments(slack: Duration) -> String {
 /// Runs a test case as `withSchedules` does, for a test kit that reports in its own way.
 package nonisolated(nonsending) func runSchedules(
   _ count: ScheduleCount, seed: Int?, slack: Duration, bounds: ScheduleBounds = .init(),
-  testID: String, options: ScopeOptions, origin: CallSite = .unknown, report: ScheduleReport,
-  operation: @escaping (VirtualTime) async throws -> Void
+  testID: String, testCase: String = "", options: ScopeOptions, origin: CallSite = .unknown,
+  report: ScheduleReport, operation: @escaping (VirtualTime) async throws -> Void
 ) async throws -> ScheduleSummary? {
   var options = options
   options.isExplored = true
   options.slack = slack
   options.recording = .never(RefusedRecording())
   let request = ScheduleRequest(
-    count: count, seed: seed, slack: slack, bounds: bounds, testID: testID)
+    count: count, seed: seed, slack: slack, bounds: bounds, testID: testID, testCase: testCase)
   return try await ScheduledTest(request: request, options: options, origin: origin, report: report)
     .run(operation)
 }
@@ -147,6 +147,7 @@ struct ScheduledTest {
       [request, shard = meaning.limits.shard] in
       guard let folder = request.variables.reportsFolder else { return }
       var search = $0
+      search.testCase = request.testCase
       search.arguments = replayArguments(slack: request.slack)
       SearchReports.add(search, of: request.testID, shard, to: folder)
     }

@@ -6,6 +6,8 @@ import ClocksSupport
 /// `clocks-everywhere merge` makes one page from the files of all shards.
 enum SearchReports {
   struct Search: Sendable {
+    /// The arguments of the test case; empty if it has none.
+    var testCase = ""
     /// `passed`, `failed`, `diverged` or `crashed`.
     var result = "passed"
     var schedules = 0
@@ -56,6 +58,7 @@ enum SearchReports {
         ("orderSketch", .texts(Coverage.sketch(coverage.orders))),
         ("classSketch", .texts(Coverage.sketch(coverage.classes))),
       ]
+      if !testCase.isEmpty { fields.append(("testCase", .text(testCase))) }
       if let failure {
         var values: [(String, JSONValue)] = [
           ("schedule", .integer(failure.schedule)), ("text", .text(failure.text)),

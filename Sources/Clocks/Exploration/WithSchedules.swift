@@ -212,6 +212,8 @@ struct ScheduleRequest: Sendable {
   var bounds = ScheduleBounds()
   /// The test's name, which is equal in every process.
   var testID: String
+  /// The arguments of the test case; empty if it has none.
+  var testCase = ""
   var variables = Environment.search
 
   struct Meaning {

@@ -260,6 +260,10 @@ struct ExploredChildSamples {
     #expect(await box.value == 2)
   }
 
+  @Test(.schedules(10), arguments: [7, 8]) func hasCases(_: Int) async {
+    await Task {}.value
+  }
+
   static let tokenVariable = "CLOCKS_TESTS_TOKEN"
 
   @Test(.schedules(1_000, slack: .milliseconds(5))) func wakesLate() async throws {

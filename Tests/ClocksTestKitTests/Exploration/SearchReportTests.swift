@@ -51,6 +51,17 @@ import Testing
     }
   }
 
+  @Test func eachTestCaseIsNamedByItsArguments() async throws {
+    try await withTemporaryPath { folder in
+      let child = try await exploredSample("hasCases", ["CLOCKS_SCHEDULES_REPORTS": folder])
+      #expect(child.exitCode == 0, "\(child.standardOutput)")
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+      let report = try String(contentsOfFile: "\(folder)/\(#require(names.first))", encoding: .utf8)
+      let cases = report.matches(of: /"testCase":"([^"]*)"/).map { String($0.1) }
+      #expect(cases.sorted() == ["7", "8"], "\(report)")
+    }
+  }
+
   @Test func aProcessReplacesTheReportOfAnotherOne() async throws {
     try await withTemporaryPath { folder in
       for _ in 1...2 {
