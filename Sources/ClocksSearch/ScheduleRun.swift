@@ -42,6 +42,8 @@ package final class ScheduleRun {
   @exclusivity(unchecked) private var wakesEarly = false
   /// The step that comes next, if it was decided whether a stall comes before it.
   @exclusivity(unchecked) private var asked: ScheduleStep?
+  /// The steps before which a stall came. A sleep may end between the stall and the step, but no second stall comes.
+  @exclusivity(unchecked) private var stalled = ScratchBuffer<ScheduleStep>()
 
   /// The numbers of all that a step can touch. Actors of the test have the numbers from `firstActor` on.
   package enum Touched {
@@ -67,6 +69,7 @@ package final class ScheduleRun {
     stallsArePossible = bounds.stalls > 0 || strategy.options.listsStalls
     wakesEarly = false
     asked = nil
+    stalled.removeAll()
     longest = profile.longest
     record.removeAll()
     readySteps.removeAll()
@@ -236,15 +239,17 @@ package final class ScheduleRun {
   /// Returns for how long time passes before the ready step at `position` begins, though it could begin now; `nil` if it
   /// begins now.
   ///
-  /// After a stall, `choose` decides again: sleeps may be due.
+  /// After a stall, `choose` decides again: sleeps may be due. A step stalls at most once.
   package func stall(before position: Int) -> Duration? {
     let step = readySteps[position]
     guard asked != step else { return nil }
+    for index in 0..<stalled.count where stalled[index].bits == step.bits { return nil }
     asked = step
     let listed = strategy.options.listed(step)
     let length = listed ?? (stalls < bounds.stalls ? bounds.wholeNanoseconds : 0)
     guard length > 0, decide(step, 2, unit: length) == 1 else { return nil }
     stalls += 1
+    stalled.append(step)
     decided = nil
     return .nanoseconds(Int64(length))
   }
