@@ -5,8 +5,10 @@ import ClocksSupport
 struct Diagram: Hashable, Sendable {
   /// An event of a sequence or of its reader.
   enum Symbol: Hashable, Sendable {
-    /// A value, as its character or its description.
-    case value(String)
+    /// A value, as its description. It is quoted if it would look like the sign of another value.
+    case value(String, isQuoted: Bool = false)
+    /// A value with a sign of its own, and the description that a quoted text must equal.
+    case known(Character, description: String)
     case end
     case error(isExpected: Bool, String)
     /// The task that reads the sequence is cancelled.
@@ -48,7 +50,7 @@ struct Diagram: Hashable, Sendable {
     return steps[cancellation...].joined().contains { symbol in
       switch symbol {
       case .end, .error: true
-      case .value, .cancellation, .ignoredCancellation: false
+      case .value, .known, .cancellation, .ignoredCancellation: false
       }
     }
   }
@@ -56,14 +58,12 @@ struct Diagram: Hashable, Sendable {
   /// Reads a diagram.
   ///
   /// - Parameters:
-  ///   - isKnown: Returns whether there is a value for a character.
-  ///   - canonical: Returns the text by which the diagram represents a value. Equal values have one such text.
+  ///   - value: Returns the symbol of the value that a sign stands for; `nil` if there is none.
   init(
-    _ text: String, isKnown: @escaping (Character) -> Bool = { _ in true },
-    canonical: @escaping (String) -> String = { $0 }
+    _ text: String,
+    value: @escaping (Character) -> Symbol? = { Symbol.value(String($0)) }
   ) throws(Problem) {
-    var parser = DiagramParser(
-      text: text, characters: Array(text), isKnown: isKnown, canonical: canonical)
+    var parser = DiagramParser(text: text, characters: Array(text), value: value)
     try parser.parse()
     steps = parser.steps
   }
@@ -72,8 +72,7 @@ struct Diagram: Hashable, Sendable {
 private struct DiagramParser {
   let text: String
   let characters: [Character]
-  let isKnown: (Character) -> Bool
-  let canonical: (String) -> String
+  let value: (Character) -> Diagram.Symbol?
   var position = 0
   var steps: [[Diagram.Symbol]] = []
   /// The open group and the position of its beginning.
@@ -111,8 +110,10 @@ private struct DiagramParser {
     case "^", "[", "]", "{", "}", ";", ",", "\"", "\n", "\t":
       throw problem("\(String(reflecting: String(character))) has no meaning in a diagram")
     default:
-      guard isKnown(character) else { throw problem("there is no value for \"\(character)\"") }
-      try add(.value(canonical(String(character))))
+      guard let symbol = value(character) else {
+        throw problem("there is no value for \"\(character)\"")
+      }
+      try add(symbol)
     }
   }
 
@@ -121,8 +122,14 @@ private struct DiagramParser {
     guard let close = characters[(start + 1)...].firstIndex(of: "'") else {
       throw problem("the value that begins here has no end: a ' is missing")
     }
-    try add(.value(canonical(String(characters[(start + 1)..<close]))))
+    let text = String(characters[(start + 1)..<close])
+    try add(.value(text, isQuoted: isSign(text)))
     position = close
+  }
+
+  private func isSign(_ text: String) -> Bool {
+    guard text.count == 1, case .known? = value(Character(text)) else { return false }
+    return true
   }
 
   private mutating func add(_ symbol: Diagram.Symbol) throws(Diagram.Problem) {
@@ -133,7 +140,7 @@ private struct DiagramParser {
       throw problem("the reader is cancelled only once")
     default: break
     }
-    if case .value = symbol {} else { end = symbol }
+    if !symbol.isValue { end = symbol }
     if group != nil {
       group?.symbols.append(symbol)
     } else {
@@ -147,10 +154,31 @@ private struct DiagramParser {
 }
 
 extension Diagram.Symbol {
+  var isValue: Bool {
+    switch self {
+    case .value, .known: true
+    case .end, .error, .cancellation, .ignoredCancellation: false
+    }
+  }
+
+  /// Whether an event is the one that a diagram shows with this symbol.
+  func matches(_ event: Diagram.Symbol) -> Bool {
+    switch (self, event) {
+    case (.value(let text, _), .value(let description, _)),
+      (.value(let text, _), .known(_, let description)):
+      text == description
+    case (.known(let sign, _), .known(let other, _)): sign == other
+    case (.error, .error(let isExpected, _)): isExpected
+    default: self == event
+    }
+  }
+
   /// The symbol as a diagram shows it.
   var text: String {
     switch self {
-    case .value(let value): value.count == 1 && !"-|#!()' ".contains(value) ? value : "'\(value)'"
+    case .value(let value, let isQuoted):
+      !isQuoted && value.count == 1 && !"-|#!()' ".contains(value) ? value : "'\(value)'"
+    case .known(let sign, _): Diagram.Symbol.value(String(sign)).text
     case .end: "|"
     case .error: "#"
     case .cancellation: "!"
@@ -160,7 +188,7 @@ extension Diagram.Symbol {
 
   var words: String {
     switch self {
-    case .value: text
+    case .value, .known: text
     case .end: "the end"
     case .error(true, ""): "an error"
     case .error(_, let description): "the error \(description)"
@@ -241,11 +269,7 @@ struct DiagramDifference {
   }
 
   private static func isSame(_ expected: [Symbol], _ actual: [Symbol]) -> Bool {
-    expected.count == actual.count
-      && zip(expected, actual).allSatisfy { expected, actual in
-        if case .error = expected, case .error(let isExpected, _) = actual { return isExpected }
-        return expected == actual
-      }
+    expected.count == actual.count && zip(expected, actual).allSatisfy { $0.matches($1) }
   }
 
   /// Returns the diagrams with equal steps below each other.

@@ -15,8 +15,8 @@ import ClocksSupport
 /// | sign | at this step |
 /// |---|---|
 /// | `-` | nothing happens |
-/// | `a` | a value arrives: the one in `values`, or a value with this description |
-/// | `'text'` | a value with this description arrives |
+/// | `a` | a value arrives: the one in `values`; without `values`, a value with this description |
+/// | `'text'` | a value with this description arrives, whether it is in `values` or not |
 /// | `(ab)` | both values arrive, in this order; a group is one step |
 /// | `\|` | the sequence ends |
 /// | `#` | the sequence throws an error |
@@ -60,13 +60,17 @@ where Elements.Element: Equatable & Sendable, Elements.AsyncIterator: SendableMe
   let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
   let known = values.sorted { $0.key < $1.key }
   // If several characters have the same value, the first one stands for it.
-  let symbol: @Sendable (Elements.Element) -> String = { value in
-    known.first { $0.value == value }.map { String($0.key) } ?? String(describing: value)
+  let symbol: @Sendable (Elements.Element) -> Diagram.Symbol = { value in
+    let description = String(describing: value)
+    if let sign = known.first(where: { $0.value == value })?.key {
+      return Diagram.Symbol.known(sign, description: description)
+    }
+    let isSign = description.count == 1 && values[Character(description)] != nil
+    return Diagram.Symbol.value(description, isQuoted: isSign)
   }
   let expectation = TimelineExpectation(
     diagram: diagram, step: step, clock: clock, callSite: callSite,
-    isKnown: { values[$0] != nil },
-    canonical: { text in text.count == 1 ? values[Character(text)].map(symbol) ?? text : text })
+    value: { sign in values[sign].map(symbol) })
   return await expectation.check(sequence, isExpected, symbol)
 }
 
@@ -82,9 +86,11 @@ public nonisolated(nonsending) func expectTimeline<Elements: AsyncSequence & Sen
 ) async -> Bool where Elements.AsyncIterator: SendableMetatype {
   let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
   let expectation = TimelineExpectation(
-    diagram: diagram, step: step, clock: clock, callSite: callSite, isKnown: { _ in true },
-    canonical: { $0 })
-  return await expectation.check(sequence, isExpected) { String(describing: $0) }
+    diagram: diagram, step: step, clock: clock, callSite: callSite,
+    value: { Diagram.Symbol.value(String($0)) })
+  return await expectation.check(sequence, isExpected) { value in
+    Diagram.Symbol.value(String(describing: value))
+  }
 }
 
 private struct TimelineExpectation {
@@ -92,15 +98,14 @@ private struct TimelineExpectation {
   let step: Duration
   let clock: TestClock<Duration>?
   let callSite: CallSite
-  let isKnown: (Character) -> Bool
-  /// Returns the symbol for a text of the diagram. Texts that stand for equal values have one symbol.
-  let canonical: (String) -> String
+  /// Returns the symbol of the value that a sign stands for. Equal values have one symbol.
+  let value: (Character) -> Diagram.Symbol?
 
   private static let name = "expectTimeline(of:_:every:)"
 
   nonisolated(nonsending) func check<Elements: AsyncSequence & SendableMetatype>(
     _ sequence: sending Elements, _ isExpected: (any Error) -> Bool,
-    _ symbol: sending @escaping (Elements.Element) -> String
+    _ symbol: sending @escaping (Elements.Element) -> Diagram.Symbol
   ) async -> Bool where Elements.AsyncIterator: SendableMetatype {
     guard let clock = clockToMove(clock, for: Self.name, at: callSite) else { return false }
     guard step > .zero else {
@@ -109,7 +114,7 @@ private struct TimelineExpectation {
     }
     let parsed: Diagram
     do {
-      parsed = try Diagram(diagram, isKnown: isKnown, canonical: canonical)
+      parsed = try Diagram(diagram, value: value)
     } catch {
       fail("\(Self.name) does not understand the diagram: \(error)")
       return false
@@ -122,7 +127,7 @@ private struct TimelineExpectation {
         """)
       return false
     }
-    let reader = SequenceReader<String>(on: clock)
+    let reader = SequenceReader<Diagram.Symbol>(on: clock)
     // The timer wakes before all sleeps with the same deadline, because it begins to sleep before the reader begins.
     let timer = parsed.earlyCancellation.map { number in
       let instant = clock.now + step * number
@@ -154,7 +159,7 @@ private struct TimelineExpectation {
 
   /// Moves time to the end of the diagram. Returns whether that was possible.
   private nonisolated(nonsending) func read(
-    _ reader: SequenceReader<String>, _ parsed: Diagram, _ clock: TestClock<Duration>
+    _ reader: SequenceReader<Diagram.Symbol>, _ parsed: Diagram, _ clock: TestClock<Duration>
   ) async -> Bool {
     var rest = step * (parsed.steps.count - 1)
     if let cancellation = parsed.cancellation {
@@ -183,14 +188,15 @@ private struct TimelineExpectation {
   ///
   /// - Parameter countAtCancellation: The number of events before an early cancellation.
   private func events(
-    _ reader: SequenceReader<String>, _ parsed: Diagram, _ isExpected: (any Error) -> Bool,
+    _ reader: SequenceReader<Diagram.Symbol>, _ parsed: Diagram,
+    _ isExpected: (any Error) -> Bool,
     before countAtCancellation: Int?
   ) -> [DiagramDifference.Event] {
     let cancelled = parsed.cancellation.map { step * $0 }
     var events = reader.events.map { time, event in
       let symbol: Diagram.Symbol =
         switch event {
-        case .value(let value): .value(value)
+        case .value(let symbol): symbol
         case .end: .end
         case .error(let error):
           .error(
@@ -205,7 +211,7 @@ private struct TimelineExpectation {
     let place =
       countAtCancellation
       ?? events.prefix { event in
-        if case .value = event.symbol { event.time <= cancelled } else { event.time < cancelled }
+        event.symbol.isValue ? event.time <= cancelled : event.time < cancelled
       }.count
     if parsed.saysEndAfterCancellation {
       events.insert(.init(time: cancelled, symbol: .cancellation), at: place)

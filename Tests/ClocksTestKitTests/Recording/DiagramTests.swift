@@ -41,7 +41,7 @@ import Testing
 
   @Test func aCharacterWithoutAValueIsAMistake() {
     let found = #expect(throws: Diagram.Problem.self) {
-      try Diagram("a-x|", isKnown: { $0 == "a" })
+      try Diagram("a-x|", value: { $0 == "a" ? .value("a") : nil })
     }
     #expect(found?.description == "there is no value for \"x\"\n  a-x|\n    ^")
   }

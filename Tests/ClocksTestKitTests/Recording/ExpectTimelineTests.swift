@@ -42,6 +42,18 @@ import Testing
     await expectTimeline(of: stream([(0, 5), (1, 5)], endsAt: 2), "xy|", values: ["x": 5, "y": 5])
   }
 
+  @Test(.virtualTime) func aQuotedTextIsADescription() async {
+    let values: [Character: String] = ["s": "sun", "m": "moon"]
+    #expect(
+      await expectTimeline(
+        of: stream([(0, "sun"), (1, "moon")], endsAt: 2), "'sun'm|", values: values))
+    #expect(
+      await expectTimeline(
+        of: stream([(0, "fog"), (1, "sun")], endsAt: 2), "'fog's|", values: values))
+    #expect(
+      await expectTimeline(of: stream([(0, 1), (1, 10)], endsAt: 2), "'1'1|", values: ["1": 10]))
+  }
+
   @Test(.virtualTime) func errorsCanBeExpected() async {
     await expectTimeline(of: stream([(0, "a")], endsAt: 2, throwing: Oh()), "a-#")
     await expectTimeline(
@@ -177,6 +189,31 @@ import Testing
     #expect(
       try await failure { await expectTimeline(of: stream([(0, 1)], endsAt: 2), "1---") }
         .contains("at 2 s expected nothing, but got the end"))
+  }
+
+  /// A value that is not in `values:` differs from the value whose sign is its description.
+  @Test(.virtualTime) func aDescriptionIsNoSign() async throws {
+    #expect(
+      try await failure {
+        await expectTimeline(
+          of: stream([(0, "a"), (1, "b")], endsAt: 2), "ab|", values: ["a": "A", "b": "B"])
+      }.hasPrefix(
+        """
+        The sequence does not do what the diagram says: at 0 s expected a, but got 'a'.
+          expected  a  b  |
+          actual    'a''b'|
+                    ^
+        """))
+    #expect(
+      try await failure {
+        await expectTimeline(of: stream([(0, 10)], endsAt: 1), "'1'|", values: ["1": 10])
+      }.hasPrefix(
+        """
+        The sequence does not do what the diagram says: at 0 s expected '1', but got 1.
+          expected  '1'|
+          actual    1  |
+                    ^
+        """))
   }
 
   @Test(.virtualTime) func afterAnInvalidArgumentNothingIsRead() async throws {
