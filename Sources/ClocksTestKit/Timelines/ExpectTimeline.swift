@@ -23,6 +23,8 @@ import ClocksSupport
 /// | `!` | the task that reads is cancelled, and the sequence ends or throws immediately; `(!\|)` and `(!#)` require one of the two. The cancellation precedes what the sequence would do at this step; in `(a!)` it follows the value |
 /// | space | nothing; spaces align diagrams |
 ///
+/// Under `.schedules`, another sleep that is due at the step of `!` may wake before the cancellation.
+///
 /// The check is exact: an event between two steps, a missing event and an additional event are failures. If
 /// the diagram does not show an end, the sequence must not end, and its reader is cancelled after the last
 /// step. Time moves exactly from the first step to the last, from deadline to deadline, as for
@@ -215,7 +217,7 @@ private struct TimelineExpectation {
       }.count
     if parsed.saysEndAfterCancellation {
       events.insert(.init(time: cancelled, symbol: .cancellation), at: place)
-    } else if place < events.count, events[place].time == cancelled {
+    } else if place < events.count, events[place].time == cancelled, !events[place].symbol.isValue {
       events[place].symbol = .cancellation
     } else {
       events.insert(.init(time: cancelled, symbol: .ignoredCancellation), at: place)

@@ -183,6 +183,15 @@ import Testing
           actual    --1!…1-1
                        ^
         """))
+    // The value that is due at the instant of the cancellation does not count as the end.
+    #expect(
+      try await failure { await expectTimeline(of: IgnoresCancellation(), "--!-") }.contains(
+        """
+        at 2 s expected the cancellation, but got the cancellation, after which it went on and 1.
+          expected  --!    -
+          actual    --(!…1)-
+                      ^
+        """))
     #expect(
       try await failure { await expectTimeline(of: stream([(0, 1)], endsAt: nil), "1|") }
         .contains("at 1 s expected the end, but got nothing"))
