@@ -195,7 +195,9 @@ private struct TimelineExpectation {
     before countAtCancellation: Int?
   ) -> [DiagramDifference.Event] {
     let cancelled = parsed.cancellation.map { step * $0 }
-    var events = reader.events.map { time, event in
+    let last = step * (parsed.steps.count - 1)
+    // Another task may have moved time beyond the last step.
+    var events = reader.events.prefix { $0.time <= last }.map { time, event in
       let symbol: Diagram.Symbol =
         switch event {
         case .value(let symbol): symbol
@@ -211,7 +213,7 @@ private struct TimelineExpectation {
     // At the instant of the cancellation, values precede the cancellation, unless it was an early one. The end of the
     // sequence follows the cancellation.
     let place =
-      countAtCancellation
+      countAtCancellation.map { min($0, events.count) }
       ?? events.prefix { event in
         event.symbol.isValue ? event.time <= cancelled : event.time < cancelled
       }.count

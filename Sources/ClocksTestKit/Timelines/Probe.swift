@@ -18,7 +18,8 @@ import ClocksSupport
 /// when the probe is freed.
 ///
 /// Time moves from deadline to deadline, as for `TestClock.eventually(within:)`. An event that arrives
-/// exactly at a limit is in time. An unexpected event is recorded as a failure of the test, with the time
+/// exactly at a limit is in time. A later event, if another task moves time beyond the limit, stays for the
+/// next call. An unexpected event is recorded as a failure of the test, with the time
 /// and the pending sleeps. A negative limit is a failure, too, and so is a probe without a clock outside a
 /// scope. If the current task is cancelled, a call checks once more, and fails if that does not decide the
 /// outcome. A call costs O(k log n) for k of n pending sleeps that wake.
@@ -78,10 +79,11 @@ public final class Probe<Element: Sendable>: Sendable {
   ) async -> Bool {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     guard let reader else { return false }
+    let end = reader.end(of: duration)
     let outcome = await reader.clock.follow(
       upTo: duration, isPaced: true, as: "Probe.expectNothing(for:)", at: callSite,
-      until: { self.nextEvent != nil })
-    if let event = nextEvent {
+      until: { self.nextEvent(upTo: end) != nil })
+    if let event = nextEvent(upTo: end) {
       let came = Self.description(of: event)
       reader.clock.fail("Expected nothing for \(duration), but \(came).", at: callSite)
       return false
@@ -161,11 +163,11 @@ public final class Probe<Element: Sendable>: Sendable {
   /// Cancels the task that reads. The events that follow can be expected as usual. O(1).
   public func cancel() { reader?.cancel() }
 
-  /// The first event that no call has taken; `nil` if there is none.
-  private var nextEvent: SequenceReader<Element>.TimedEvent? {
+  /// Returns the first event that no call has taken; `nil` if there is none up to `end`.
+  private func nextEvent(upTo end: Duration) -> SequenceReader<Element>.TimedEvent? {
     guard let events = reader?.events else { return nil }
     let number = lock.withLock { taken }
-    return number < events.count ? events[number] : nil
+    return number < events.count && events[number].time <= end ? events[number] : nil
   }
 
   /// Takes the next event, and expects that it is the one for which `match` returns a value.
@@ -175,17 +177,21 @@ public final class Probe<Element: Sendable>: Sendable {
   ) async -> Result? {
     guard let reader else { return nil }
     let name = "Probe.\(name)"
+    let end = reader.end(of: limit)
     let outcome = await reader.clock.follow(
-      upTo: limit, isPaced: true, as: name, at: callSite, until: { self.nextEvent != nil })
+      upTo: limit, isPaced: true, as: name, at: callSite,
+      until: { self.nextEvent(upTo: end) != nil })
     guard outcome != .failed else { return nil }
     let events = reader.events
-    let number = lock.withLock {
-      defer { if events.count > taken { taken += 1 } }
-      return taken
+    let (number, isInTime) = lock.withLock {
+      let isInTime = taken < events.count && events[taken].time <= end
+      defer { if isInTime { taken += 1 } }
+      return (taken, isInTime)
     }
-    guard events.count > number else {
-      if let end = events.last.flatMap(Self.description(ofEnd:)) {
-        reader.clock.fail("Expected \(expected) within \(limit), but \(end).", at: callSite)
+    guard isInTime else {
+      // An event that no call has taken is later than the limit.
+      if number >= events.count, let before = events.last.flatMap(Self.description(ofEnd:)) {
+        reader.clock.fail("Expected \(expected) within \(limit), but \(before).", at: callSite)
         return nil
       }
       reader.clock.fail(

@@ -51,6 +51,9 @@ final class SequenceReader<Value: Sendable>: Sendable {
 
   deinit { lock.withLock { state.task }?.cancel() }
 
+  /// Returns the time of an event that comes exactly at the end of a limit that begins now.
+  func end(of limit: Duration) -> Duration { start.duration(to: clock.now.advanced(by: limit)) }
+
   private func note(_ event: Event) {
     let time = start.duration(to: clock.now)
     lock.withLock {

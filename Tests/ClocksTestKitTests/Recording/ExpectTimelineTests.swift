@@ -110,6 +110,14 @@ import Testing
     #expect(clock.now == .init(offset: .seconds(15)))
   }
 
+  @Test func eventsAfterTheLastStepDoNotCount() async {
+    let clock = TestClock()
+    let mover = Task { await clock.advance(by: .seconds(5)) }
+    await expectTimeline(
+      of: clock.timer(interval: .seconds(2)).map { _ in "t" }, "--t-", on: clock)
+    await mover.value
+  }
+
   // MARK: - Failures
 
   /// Makes a call that has to fail, and returns the text of its only failure.

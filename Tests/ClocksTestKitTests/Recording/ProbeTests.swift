@@ -121,6 +121,33 @@ import Testing
     #expect(clock.now == .init(offset: .seconds(5)))
   }
 
+  /// Another task moves time beyond a limit, so the sequence has sent something when the call continues.
+  @Test func anEventBeyondTheLimitStaysForTheNextCall() async throws {
+    let found = try await failures {
+      let clock = TestClock()
+      let probe = Probe(clock.timer(interval: .seconds(3)).map { _ in "t" }, on: clock)
+      let mover = Task { await clock.advance(by: .seconds(5)) }
+      #expect(await probe.next(within: .seconds(1)) == nil)
+      await mover.value
+      #expect(clock.now == .init(offset: .seconds(5)))
+      #expect(await probe.next(within: .zero) == "t")
+    }
+    #expect(
+      found.map { $0.text.split(separator: "\n").first } == [
+        "Expected an element within 1.0 seconds, but nothing came."
+      ])
+  }
+
+  @Test func nothingIsExpectedUpToTheLimitOnly() async throws {
+    let clock = TestClock()
+    let probe = Probe(clock.timer(interval: .seconds(3)).map { _ in "t" }, on: clock)
+    let mover = Task { await clock.advance(by: .seconds(5)) }
+    #expect(await probe.expectNothing(for: .seconds(1)))
+    await mover.value
+    #expect(await probe.next(within: .zero) == "t")
+    #expect(await probe.expectNothing(for: .milliseconds(999)))
+  }
+
   @Test(.virtualTime) func freeingAProbeCancelsItsTask() async throws {
     let time = try #require(VirtualTime.current)
     do {
