@@ -24,8 +24,24 @@ extension Clock {
   /// The time from a still earlier instant to now may be too long for a `Duration`.
   @inline(__always)
   func withinReach(_ instant: Instant) -> Instant {
-    guard let past = (Swift.Duration.zero - .forEver) as? Duration else { return instant }
-    return max(instant, now.advanced(by: past))
+    let now = now
+    return instant >= now ? instant : withinReach(instant, before: now)
+  }
+
+  /// Returns an instant before `now`, or one 2⁶² seconds ago if that is later.
+  ///
+  /// The steps back double until one reaches the instant. So for an instant in the range of a clock, usually no
+  /// step leaves that range, at whose ends the clock may trap.
+  @inline(never)
+  private func withinReach(_ instant: Instant, before now: Instant) -> Instant {
+    var seconds: Int64 = 1
+    while true {
+      guard let step = Swift.Duration.seconds(-seconds) as? Duration else { return instant }
+      let past = now.advanced(by: step)
+      if past <= instant { return instant }
+      if seconds == 1 << 62 { return past }
+      seconds <<= 1
+    }
   }
 }
 

@@ -71,6 +71,48 @@ import Testing
     ) {}
   }
 
+  /// A clock of 64 bits of nanoseconds. Its arithmetic traps 292 years before and after its origin.
+  private struct ShortClock: Clock {
+    struct Instant: InstantProtocol {
+      var nanoseconds: Int64
+
+      func advanced(by duration: Swift.Duration) -> Self {
+        Self(nanoseconds: nanoseconds + Int64(duration.attoseconds / 1_000_000_000))
+      }
+
+      func duration(to other: Self) -> Swift.Duration {
+        .nanoseconds(other.nanoseconds - nanoseconds)
+      }
+
+      static func < (lhs: Self, rhs: Self) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
+    }
+
+    let now = Instant(nanoseconds: 1 << 40)
+    var minimumResolution: Swift.Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws {
+      try await Task.sleep(for: .seconds(3600))
+    }
+  }
+
+  /// No call traps.
+  @Test func theRangeOfAClockMayBeShort() async throws {
+    let clock = ShortClock()
+    let future = clock.now.advanced(by: .seconds(60))
+    #expect(try await withDeadline(future, clock: clock) { 1 } == 1)
+    #expect(try await withMovableDeadline(future, clock: clock) { $0.expire(at: future) })
+    for seconds: Int64 in [1, 1000, 1 << 30, 5_000_000_000] {
+      let past = clock.now.advanced(by: .seconds(-seconds))
+      await #expect(throws: TimeoutError.self) {
+        try await withDeadline(past, clock: clock) { try Task.checkCancellation() }
+      }
+      #expect(
+        try await withMovableDeadline(future, clock: clock) { deadline in
+          deadline.expire(at: past) && Task.isCancelled
+        })
+    }
+  }
+
   /// Where all sleeps are certainly real, timeouts take another way.
   @Test(.unless(.executorsCannotDelay))
   func inRealTimeTolerancesAndInstantsMayBeExtreme() async throws {
