@@ -13,7 +13,8 @@
 ///
 /// - `attempts` have been made;
 /// - `shouldRetry` returns `false` for the error;
-/// - the next attempt would begin at `budget` after the first one, or later;
+/// - the next attempt would begin at `budget` after the first one, or later (a pause that lasts longer than
+///   planned, and so beyond the budget, is the last one);
 /// - the next attempt would begin at the current task's deadline on the same clock, or later (see
 ///   ``Deadline``);
 /// - the current task is cancelled (see below);
@@ -86,6 +87,8 @@ public nonisolated(nonsending) func withRetry<
         throw cancellation
       }
       if isAwake == nil || Task.isCancelled { throw error }
+      // The pause may have lasted longer than planned, within its tolerance or while the machine was suspended.
+      if let end, end <= clock.now { throw error }
     }
   }
 }

@@ -167,6 +167,38 @@ import TimeoutTask
     #expect(clock.now.offset == log.all.last)
   }
 
+  /// A clock whose sleeps end later than their deadlines.
+  private final class LateClock: Clock, Sendable {
+    private let base = ImmediateClock()
+    let delay: Duration
+
+    init(delay: Duration) { self.delay = delay }
+
+    var now: ImmediateClock<Duration>.Instant { base.now }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ImmediateClock<Duration>.Instant, tolerance: Duration?) async throws
+    {
+      try await base.sleep(until: deadline.advanced(by: delay))
+    }
+  }
+
+  /// Without the delay, three attempts would fit.
+  @Test(arguments: [(Duration.milliseconds(700), 3), (.milliseconds(750), 2), (.seconds(2.5), 1)])
+  func noAttemptFollowsAPauseThatEndsAfterTheBudget(_ delay: Duration, _ count: Int) async {
+    let late = LateClock(delay: delay)
+    await #expect(throws: Failure.self) {
+      try await withRetry(
+        attempts: 3, backoff: .constant(.seconds(1)), budget: .seconds(3.5), clock: late
+      ) {
+        log.add(late.now.offset)
+        throw Failure()
+      }
+    }
+    let attempts = [Duration.zero, .seconds(1) + delay, .seconds(2) + delay * 2]
+    #expect(log.all == Array(attempts.prefix(count)))
+  }
+
   @Test func noPauseStartsThatWouldEndAtTheDeadlineOrLater() async {
     let task = Task {
       try await withTimeout(.seconds(3), clock: clock) {
