@@ -80,6 +80,10 @@ final class ClockDeadline<C: Clock>: OperationDeadline, @unchecked Sendable {
       state.withLock { _ in guardedLateStart = now }
       return pass(.deadlinePassed, timer: number)
     }
+    if number == 0 {
+      // From here on the deadline may pass, even before the operation begins.
+      withUnsafeCurrentTask { task in state.withLock { $0.operation.willBegin(for: task) } }
+    }
     let timer = startTimerTask(until: instant, tolerance: tolerance, on: clock, for: name) {
       [self] in pass($0, timer: number)
     }

@@ -30,6 +30,23 @@ import TimeoutTask
     #expect(log.all == [true])
   }
 
+  /// The clock ends each sleep before the operation begins, which is cancelled already.
+  @Test func aCancelledCallerGetsTheErrorOfItsOperation() async {
+    func error(on clock: some Clock<Duration>) async -> (any Error)? {
+      await Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        do {
+          try await withTimeout(.seconds(1), clock: clock) { try Task.checkCancellation() }
+          return nil
+        } catch {
+          return error
+        }
+      }.value
+    }
+    #expect(await error(on: ImmediateClock()) is CancellationError)
+    #expect(await error(on: FailingClock()) is CancellationError)
+  }
+
   @Test func anErrorOfTheClockIsTheOutcomeAndCancelsTheWork() async {
     let log = Log<Bool>()
     let clock = TestClock()
