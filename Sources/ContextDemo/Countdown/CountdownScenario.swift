@@ -43,12 +43,12 @@ struct CountdownScenario: Scenario {
       }
     }
     // On an immediate clock `withTimeout` would fail before the countdown starts. The sleep closure
-    // checks the deadline instead.
+    // checks the deadline instead. As on the other clocks, what is due at the deadline is too late.
     let deadline = immediate.now + timeout
     model.sleep = { nanoseconds in
       let end = immediate.now + .nanoseconds(nanoseconds)
       try await immediate.sleep(until: min(end, deadline))
-      if end > deadline { throw TimeoutError(timeout: timeout, operation: Self.name) }
+      if end >= deadline { throw TimeoutError(timeout: timeout, operation: Self.name) }
     }
     try await model.countdown(to: message, from: start)
   }

@@ -130,6 +130,17 @@ import Testing
       ])
   }
 
+  @Test(arguments: ["test", "immediate"])
+  func aCountdownThatEndsAtItsTimeoutTimesOut(_ clock: String) async throws {
+    let result = try await run("countdown", "--timeout", "3", "--clock", clock)
+    #expect(result.exitCode == 1)
+    #expect(result.output.count == 5)
+    #expect(
+      result.error == [
+        "ContextDemo: The operation timed out. The time allowed was 3.0 seconds. It was: countdown."
+      ])
+  }
+
   /// In virtual time, tasks run one at a time and in the same order in every process.
   @Test(arguments: allScenarios.map { $0.name })
   func outputIsTheSameInEveryRun(_ name: String) async throws {
