@@ -6,8 +6,8 @@
 /// the download early.
 ///
 /// Each move replaces the one before. Concurrent moves happen in some order, and the last one
-/// counts. When a move returns, the clock has the new sleep and not the old one. If the new instant
-/// has passed, the operation has been cancelled.
+/// counts. When a move returns, the clock has the new sleep, and the old one has been cancelled. If the
+/// new instant has passed, the operation has been cancelled.
 public struct MovableDeadline<C: Clock>: Sendable {
   let deadline: ClockDeadline<C>
 

@@ -198,7 +198,8 @@ enum RealTime {
     start.advanced(by: Duration(attoseconds: reading))
   }
 
-  static var now: Int64 { units(reading(of: .now)) }
+  /// The time in units, rounded down so that no timer is early.
+  static var now: Int64 { -units(-reading(of: .now)) }
 
   /// Converts attoseconds to units, rounded up so that no timer is early.
   static func units(_ attoseconds: Int128) -> Int64 {

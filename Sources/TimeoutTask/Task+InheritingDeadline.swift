@@ -24,8 +24,8 @@ extension Task where Failure == any Error {
   ///   - operation: What to do. As with `Task`, it has the isolation of its context and inherits
   ///     task-local values.
   /// - Returns: The task.
-  /// - Complexity: O(d) for d deadlines around the caller. A deadline that passes after an outer
-  ///   one is not set.
+  /// - Complexity: O(d²) for d deadlines around the caller: each is compared with those around it. A
+  ///   deadline that passes after an outer one is not set.
   @discardableResult
   public static func inheritingDeadline(
     name: String? = nil,

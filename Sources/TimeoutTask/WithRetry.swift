@@ -192,7 +192,7 @@ public struct Backoff: Hashable, Sendable {
   ///
   /// The same generator in the same state gives the same delay. One number is drawn, or none
   /// without jitter. The delay grows in proportion to the number: zero gives the shortest delay,
-  /// the greatest number the longest.
+  /// the greatest number the longest, less at most one attosecond for each 18 seconds.
   ///
   /// - Parameters:
   ///   - failures: The number of failed attempts; less than one counts as one.
