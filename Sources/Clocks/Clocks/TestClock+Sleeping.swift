@@ -184,7 +184,8 @@ extension TestClock {
         guard scheduler.change({ _ in virtualClock.add(waiter) }) else {
           return continuation.resume()
         }
-        waiter.whenTooLate(timeout, mayRepeat: mayRepeat, isIdle) {
+        // The timeout is multiplied when it has ended. A long one never ends, but a negative one might overflow.
+        waiter.whenTooLate(max(timeout, .zero), mayRepeat: mayRepeat, isIdle) {
           abort { clock in
             SleepArrivalError(
               expected: count, pendingSleeps: clock.pendingSleeps.map(\.description),

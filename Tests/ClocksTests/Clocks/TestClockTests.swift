@@ -232,6 +232,17 @@ import Testing
     task.cancel()
   }
 
+  @Test func waitForSleepsThrowsAfterANegativeTimeout() async throws {
+    let clock = clock
+    for timeout in [Duration.seconds(-1), .seconds(-1e20), Duration(attoseconds: .min)] {
+      let error = await #expect(throws: SleepArrivalError.self) {
+        try await clock.waitForSleeps(timeout: timeout)
+      }
+      #expect(error?.expected == 1)
+      #expect(error?.timeout == timeout)
+    }
+  }
+
   @Test func waitForSleepsNamesTheTasksThatSleepInRealTime() async throws {
     let clock = clock
     let task = Task {
