@@ -252,7 +252,14 @@ import Testing
     for _ in 0..<4 { wide.async { parts.add() } }
     wide.async(group: nil, qos: .utility, flags: .barrier) { seen.add("\(parts.value)") }
     await VirtualTime.current?.settle()
-    #expect(seen.all == ["4", "8", "12"])
+    for _ in 0..<4 {
+      wide.async {
+        takeTime()
+        parts.add()
+      }
+    }
+    wide.sync(execute: DispatchWorkItem(flags: .barrier) { seen.add("\(parts.value)") })
+    #expect(seen.all == ["4", "8", "12", "20"])
   }
 
   @Test(.virtualTime) func workItemsBehaveAsWithoutThePackage() async throws {
@@ -266,7 +273,10 @@ import Testing
     #expect(DispatchGroup().wait(timeout: .now()) == .success)
     queue.sync { log.add("sync") }
     queue.sync(flags: .barrier) { log.add("barrier") }
-    queue.sync(execute: DispatchWorkItem { log.add("sync item") })
+    queue.sync(execute: cancelled)
+    let synchronous = DispatchWorkItem { log.add("sync item") }
+    queue.sync(execute: synchronous)
+    #expect(synchronous.wait(timeout: .now() + 600) == .success)
     DispatchQueue.concurrentPerform(iterations: 3) { _ in log.add("perform") }
     #expect(
       log.all == ["item", "sync", "barrier", "sync item", "perform", "perform", "perform"])

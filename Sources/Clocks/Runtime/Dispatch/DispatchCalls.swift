@@ -138,14 +138,17 @@ enum DispatchCalls {
       guard let owner else { return original(queue, block) }
       let blockQueue = BlockQueue(queue)
       if blockQueue.isMain { owner.submitMainBlocks() }
-      guard !handed.isItem else {
-        original(queue, block)
-        return Notifications.itemHasRun(handed.pointer)
-      }
+      let isBarrierItem = handed.isBarrier
       let body = {
-        DispatchedBlock.runSync(handed, on: blockQueue, isBarrier: isBarrier, of: owner)
+        DispatchedBlock.runSync(on: blockQueue, isBarrier: isBarrier || isBarrierItem, of: owner) {
+          handed()
+          if handed.isItem { Notifications.itemHasRun(handed.pointer) }
+        }
       }
-      HandedBlock.withBlock(body) { original(queue, $0) }
+      // Dispatch reads the flag from the block that it is given, which is not the item.
+      HandedBlock.withBlock(body) {
+        isBarrierItem ? barrierSync.original(queue, $0) : original(queue, $0)
+      }
     }
 
     private typealias Apply =

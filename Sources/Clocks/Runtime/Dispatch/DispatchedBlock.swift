@@ -104,7 +104,7 @@ import ClocksSupport
 
     /// Runs a block of `DispatchQueue.sync`. A block of the main queue runs on another thread than the test.
     static func runSync(
-      _ block: HandedBlock, on queue: BlockQueue, isBarrier: Bool, of owner: TaskOwner
+      on queue: BlockQueue, isBarrier: Bool, of owner: TaskOwner, _ block: () -> Void
     ) {
       guard let context = ThreadContext.current else {
         return run(on: queue, isBarrier: isBarrier, of: owner) { block() }
