@@ -82,6 +82,31 @@ import Testing
       $0.source.resume()
       try await sleep(9)
     },
+    Use("is suspended and resumed while inactive", ["1 at 1.0", "1 at 5.0"]) {
+      $0.handle()
+      $0.source.suspend()
+      $0.source.resume()
+      $0.activate()
+      try await sleep(8)
+    },
+    Use("is activated while suspended", ["1 at 2.0", "1 at 5.0"]) {
+      $0.handle()
+      for _ in 1...2 { $0.source.suspend() }
+      $0.source.resume()
+      $0.activate()
+      try await sleep(2)
+      $0.source.resume()
+      try await sleep(6)
+    },
+    Use("is resumed instead of activated", ["1 at 2.0", "1 at 5.0"]) {
+      $0.handle()
+      $0.source.schedule(deadline: .now() + 1, repeating: 4)
+      $0.source.suspend()
+      $0.source.resume()
+      try await sleep(2)
+      $0.source.resume()
+      try await sleep(6)
+    },
     Use("is set to the past", ["1 at 1.0", "3 at 2.0", "1 at 4.5", "1 at 7.5"]) {
       $0.handle()
       $0.activate()

@@ -131,9 +131,8 @@ import ClocksSupport
 
     func activate() { change { isActive = true } }
 
-    func resume() {
-      change { if isActive { suspensions = max(0, suspensions - 1) } else { isActive = true } }
-    }
+    /// Without a suspension, this activates the source, as in Dispatch.
+    func resume() { change { if suspensions > 0 { suspensions -= 1 } else { isActive = true } } }
 
     func suspend() { change { suspensions += 1 } }
 
