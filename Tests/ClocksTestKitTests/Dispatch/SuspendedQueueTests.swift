@@ -134,6 +134,24 @@ import Testing
     first.resume()
   }
 
+  /// The handler runs on the queue that the source has when it is activated.
+  @Test(.virtualTime) func anInactiveSourceGetsAnotherTarget() async throws {
+    let (first, second) = (DispatchQueue(label: "first"), DispatchQueue(label: "second"))
+    let source = DispatchSource.makeUserDataAddSource(queue: first)
+    let begun = begun
+    source.setEventHandler { begun.add() }
+    (source as? DispatchObject)?.setTarget(queue: second)
+    second.suspend()
+    source.activate()
+    source.add(data: 1)
+    try await Task.sleep(for: .seconds(60))
+    #expect(begun.value == 0)
+    second.resume()
+    try await Task.sleep(for: .seconds(60))
+    #expect(begun.value == 1)
+    source.cancel()
+  }
+
   @Test(.virtualTime) func aTestLeavesAnInactiveQueueBehind() async throws {
     submit(to: DispatchQueue(label: "never", attributes: .initiallyInactive))
     try await Task.sleep(for: .seconds(1))

@@ -14,6 +14,11 @@ import ClocksSupport
       }
     }
 
+    /// - Parameter queue: `nil` if Dispatch chooses the queue.
+    init(ofSource queue: OpaquePointer?) {
+      self = queue.map { BlockQueue($0) } ?? BlockQueue(label: "a source's", isConcurrent: true)
+    }
+
     private init(single queue: OpaquePointer) {
       let kind = Self.classOfObject(queue)
       self.init(

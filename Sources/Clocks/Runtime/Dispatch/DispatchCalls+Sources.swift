@@ -14,7 +14,7 @@ import ClocksSupport
       [
         sourceCreate.entry, setTimer.entry, setHandler.entry, setCancelHandler.entry,
         setRegistrationHandler.entry, activate.entry, resume.entry, suspend.entry, cancel.entry,
-        release.entry, mergeData.entry, getData.entry,
+        release.entry, mergeData.entry, getData.entry, setTarget.entry,
       ]
     }
 
@@ -129,6 +129,14 @@ import ClocksSupport
       DispatchSourceRegistry.find($0)?.suspend()
       suspend.original($0)
       SuspendedQueues.wasSuspended($0)
+    }
+
+    private typealias SetTarget = @convention(c) (OpaquePointer, OpaquePointer?) -> Void
+
+    /// A source may get another queue until it is activated. The targets of queues are read when blocks are submitted.
+    private static let setTarget: Interposed<SetTarget> = Interposed("dispatch_set_target_queue") {
+      setTarget.original($0, $1)
+      DispatchSourceRegistry.find($0)?.setTarget($1)
     }
 
     private static let cancel: Interposed<OfObject> = Interposed("dispatch_source_cancel") {

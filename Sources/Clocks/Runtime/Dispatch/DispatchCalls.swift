@@ -10,6 +10,7 @@
 // | `dispatch_after` | in virtual time, submits the block at its virtual instant |
 // | `dispatch_queue_create…`, `dispatch_suspend`, `…_resume`, `…_activate` | finds out whether blocks can begin |
 // | `dispatch_source_…` | counts registrations and handlers; fires timers at their virtual instants |
+// | `dispatch_set_target_queue` | finds out on which queue the handlers of a source run |
 // | `dispatch_time`, `dispatch_walltime` | reads the virtual clock if the caller's time is virtual |
 // | `dispatch_semaphore_wait`, `dispatch_group_wait`, `dispatch_block_wait` | waits in real or virtual time |
 //

@@ -7,8 +7,8 @@ import ClocksSupport
   ///
   /// A source is registered with the system on a thread of Dispatch, some time after it was activated. Until it
   /// is registered, it counts as work of the test, because earlier events are lost. In virtual time the owner
-  /// decides when a timer fires, and then the source is set to fire immediately. All that Dispatch knows of
-  /// the source (its queue, its handlers, its suspensions) stays with Dispatch.
+  /// decides when a timer fires, and then the source is set to fire immediately. Dispatch keeps the handlers and runs
+  /// them. The queue and the suspensions are noted here, too, because they decide whether a handler can run.
   final class TestDispatchSource: @unchecked Sendable {
     enum Kind {
       case timer
@@ -23,10 +23,10 @@ import ClocksSupport
     /// Whether an event that comes before the registration is lost. Merged data is kept by the source itself.
     var needsRegistration: Bool { kind == .other }
     let owner: TaskOwner
-    private let queue: BlockQueue
     /// Guards the variables below. Rank `dispatchSource`: owners' locks are taken under it, and no user code runs.
     private let lock = Lock(.dispatchSource)
 
+    private var queue: BlockQueue
     /// A source begins inactive. It may be suspended several times.
     private var isActive = false
     private var suspensions = 0
@@ -71,8 +71,13 @@ import ClocksSupport
       self.source = source
       self.kind = kind
       self.owner = owner
-      self.queue = queue.map(BlockQueue.init) ?? BlockQueue(label: "a source's", isConcurrent: true)
+      self.queue = BlockQueue(ofSource: queue)
       registration = Work(isDue: kind == .other)
+    }
+
+    /// Work that counts already stays on the former queue.
+    func setTarget(_ queue: OpaquePointer?) {
+      lock.withLock { self.queue = BlockQueue(ofSource: queue) }
     }
 
     private var runs: Bool { isActive && suspensions == 0 && !isOver }
@@ -299,13 +304,13 @@ import ClocksSupport
       guard let block else { return set(nil) }
       let body = HandedBlock(block).retained
       let replacement = { [self] in
-        let number = lock.withLock {
+        let (number, target) = lock.withLock {
           let number = self[keyPath: work].number
           self[keyPath: work] = Work(hasHandler: self[keyPath: work].hasHandler)
           if work == \.event { eventBegins() }
-          return number != 0 ? number : owner.workBegan(on: queue)
+          return (number != 0 ? number : owner.workBegan(on: queue), queue)
         }
-        DispatchedBlock.run(number, on: queue, of: owner) { body() }
+        DispatchedBlock.run(number, on: target, of: owner) { body() }
       }
       HandedBlock.withBlock(replacement, set)
     }
