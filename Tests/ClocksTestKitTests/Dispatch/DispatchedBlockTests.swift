@@ -282,6 +282,17 @@ import Testing
       log.all == ["item", "sync", "barrier", "sync item", "perform", "perform", "perform"])
   }
 
+  @Test(.virtualTime) func errnoIsKept() async {
+    let group = DispatchGroup()
+    for _ in 1...2 { group.enter() }
+    errno = EDOM
+    group.notify(queue: queue) {}
+    group.leave()
+    let error = errno
+    #expect(error == EDOM)
+    group.leave()
+  }
+
   @Test func blocksOfOtherThreadsAreNotWaitedFor() async throws {
     let clock = TestClock()
     let (stopped, stop) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

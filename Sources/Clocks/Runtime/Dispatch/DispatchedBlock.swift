@@ -149,9 +149,7 @@ import ClocksSupport
         countIfEmpty(group)
       }
       LimitedWait.mayEnd(for: group)
-      if ThreadWaits.areSleepsSeen, dispatch_group_wait(group, 0) == 0 {
-        AwaitedObjects.willSignal(group)
-      }
+      if ThreadWaits.areSleepsSeen, isEmpty(group) { AwaitedObjects.willSignal(group) }
     }
 
     /// Submits the earlier blocks of the main queue, because Dispatch may submit those that wait for `object`.
@@ -162,7 +160,14 @@ import ClocksSupport
     }
 
     private static func countIfEmpty(_ group: OpaquePointer) {
-      if waiting[group] != nil, dispatch_group_wait(group, 0) == 0 { countAll(group) }
+      if waiting[group] != nil, isEmpty(group) { countAll(group) }
+    }
+
+    private static func isEmpty(_ group: OpaquePointer) -> Bool {
+      // Dispatch sets `errno` if the group is not empty. The program may be about to read it.
+      let error = errno
+      defer { errno = error }
+      return dispatch_group_wait(group, 0) == 0
     }
 
     private static func countAll(_ object: OpaquePointer) {
