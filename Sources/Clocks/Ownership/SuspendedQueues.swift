@@ -21,15 +21,20 @@ enum SuspendedQueues {
   ///
   /// Each owner reads the newest state under its own lock. So two threads that suspend and resume a queue at the same
   /// time may tell the owners in either order.
-  static func change(_ queue: BlockQueue, _ body: (inout State) -> Void) {
+  ///
+  /// - Parameter queue: The queue with that address, which is evaluated only if owners are told.
+  static func change(
+    _ address: UInt, _ body: (inout State) -> Void, queue: @autoclosure () -> BlockQueue
+  ) {
     let hasChanged = lock.withLock {
-      let former = states[queue.address]
+      let former = states[address]
       var state = former ?? State()
       body(&state)
-      states[queue.address] = state.isStopped ? state : nil
+      states[address] = state.isStopped ? state : nil
       return (former != nil) != state.isStopped
     }
     guard hasChanged, !TaskOwnership.shared.isEmpty else { return }
+    let queue = queue()
     for owner in TaskOwnership.shared.registeredOwners { owner.noteSuspension(of: queue) }
   }
 }

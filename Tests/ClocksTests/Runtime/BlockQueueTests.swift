@@ -92,6 +92,24 @@
       DispatchObject.release(queue)
     }
 
+    /// Owners need its label and its targets, but only if its blocks can begin now, or no longer can.
+    @Test func aQueueIsCopiedOnlyIfItStopsOrGoesOn() {
+      withQueue { queue in
+        var copies: [Int] = []
+        func change(_ suspensions: Int) {
+          func copy() -> BlockQueue {
+            copies.append(suspensions)
+            return queue
+          }
+          SuspendedQueues.change(
+            queue.address, { $0.suspensions = suspensions }, queue: copy())
+        }
+        for suspensions in [2, 3, 1, 0, 0] { change(suspensions) }
+        // Other tests decide whether there are owners.
+        #expect([[], [2], [0], [2, 0]].contains(copies))
+      }
+    }
+
     @Test func theTargetsOfAQueueAreRead() {
       let target = dispatch_queue_create("target", nil)
       let between = dispatch_queue_create_with_target("between", nil, target)

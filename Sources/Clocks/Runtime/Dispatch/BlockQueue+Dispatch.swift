@@ -103,7 +103,8 @@ import ClocksSupport
     }
 
     private static func change(_ object: OpaquePointer, _ body: (inout State) -> Void) {
-      if BlockQueue.canBeSuspended(object) { change(BlockQueue(object), body) }
+      guard BlockQueue.canBeSuspended(object) else { return }
+      change(UInt(bitPattern: object), body, queue: BlockQueue(object))
     }
   }
 #endif
