@@ -183,6 +183,7 @@ import Testing
       "testAThreadWaits": 3, "testAThreadWaitsLate": 9, "testAThreadGoesOnAfterItsWait": 9,
       "testAnObjectWaitsLate": 9, "testAThreadTimesOut": 5, "testThreadsWaitAtTheSameTime": 6,
       "testAThreadWaitsTwice": 6, "testAThreadSleeps": 3, "testAThreadPolls": 4,
+      "testAThreadExits": 3,
       "testABlockOfAThreadIsDelayed": 3, "testThreadsWaitForSemaphores": 9,
       "testASignalBeforeAThreadWaits": 2, "testATaskOfAThread": 2,
     ]

@@ -118,6 +118,16 @@ final class EverywhereXCTThreadSamples: TimedSamples, @unchecked Sendable {
     check(3)
   }
 
+  func testAThreadExits() async throws {
+    Thread.detachNewThread { [self] in
+      Thread.sleep(forTimeInterval: 0.1)
+      check(1)
+      Thread.exit()
+    }
+    try await Task.sleep(for: .milliseconds(300))
+    check(3)
+  }
+
   func testAThreadPolls() async throws {
     let (isOver, hasEnded) = (Flag(), Flag())
     let thread = Thread {

@@ -96,16 +96,11 @@ import ClocksSupport
       return result
     }
 
-    private typealias Start = @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
     private typealias CreateThread =
       @convention(c) (
-        UnsafeMutableRawPointer?, UnsafeRawPointer?, @escaping Start, UnsafeMutableRawPointer?
+        UnsafeMutableRawPointer?, UnsafeRawPointer?, @escaping ThreadStart.Function,
+        UnsafeMutableRawPointer?
       ) -> CInt
-
-    private final class ThreadStart {
-      let run: () -> UnsafeMutableRawPointer?
-      init(_ run: @escaping () -> UnsafeMutableRawPointer?) { self.run = run }
-    }
 
     private static let createThread: Interposed<CreateThread> = Interposed("pthread_create") {
       create($0, $1, $2, $3, nil)
@@ -119,29 +114,13 @@ import ClocksSupport
     }
 
     private static func create(
-      _ thread: UnsafeMutableRawPointer?, _ attributes: UnsafeRawPointer?, _ start: @escaping Start,
-      _ argument: UnsafeMutableRawPointer?, _ test: TestThread?
+      _ thread: UnsafeMutableRawPointer?, _ attributes: UnsafeRawPointer?,
+      _ start: @escaping ThreadStart.Function, _ argument: UnsafeMutableRawPointer?,
+      _ test: TestThread?
     ) -> CInt {
-      OutsideWork.begins()
-      let work = ThreadStart {
-        // `pthread_exit` skips the `defer`, so a thread that calls it counts as outside work forever.
-        defer { OutsideWork.ends() }
-        if let test { return test.run { start(argument) } }
-        OutsideWork.setOutside(true)
-        defer { OutsideWork.setOutside(false) }
-        return start(argument)
+      ThreadStart.createThread(of: test, start, argument) {
+        createThread.original(thread, attributes, $0, $1)
       }
-      let pointer = Unmanaged.passRetained(work)
-      let result = createThread.original(
-        thread, attributes,
-        { $0.flatMap { Unmanaged<ThreadStart>.fromOpaque($0).takeRetainedValue().run() } },
-        pointer.toOpaque())
-      if result != 0 {
-        pointer.release()
-        test?.end()
-        OutsideWork.ends()
-      }
-      return result
     }
 
     private typealias Word = UnsafeMutableRawPointer?

@@ -23,7 +23,7 @@ extension ThreadWaits {
         }
         context.run { _ in body() }
         waits.jobEnds()
-        // When the thread ends, the wrapper of `pthread_create` subtracts it.
+        // When the thread ends, `ThreadStart` subtracts it.
         if areSleepsSeen { OutsideWork.continues() }
         owner.externallyStartedJobEnded(on: nil)
       }
@@ -51,18 +51,13 @@ struct TestThread: Sendable {
     block = owner.workBegan(on: .thread)
   }
 
-  /// Runs `body` on the thread.
-  func run(_ body: () -> UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  /// Notes that the thread begins. Called on the thread.
+  func begin() -> ThreadWaits {
     let waits = ThreadWaits(owner, .testThread)
     waits.block = block
     owner.workRuns(block)
     ThreadWaits.lock.withLock { ThreadWaits.testThreads.append(waits) }
-    defer { ThreadWaits.lock.withLock { ThreadWaits.testThreads.removeAll { $0 === waits } } }
-    var context = ThreadContext(owner: owner, isInJob: true, isOnQueue: true, waits: waits)
-    var result: UnsafeMutableRawPointer?
-    context.run { _ in result = body() }
-    owner.workEnded(waits.block)
-    return result
+    return waits
   }
 
   /// Must be called if the thread was not created.
@@ -131,6 +126,18 @@ extension ThreadWaits {
   /// The threads that have outlived their tests.
   static var outsideThreads: [Int32] {
     lock.withLock { testThreads.filter { $0.standing == .outside }.map(\.thread) }
+  }
+
+  /// Notes that a thread that a test has started ends. Called on that thread.
+  func testThreadEnds() {
+    // The thread may exit in a callback of its wait.
+    if isInUse {
+      setHold(false)
+      resume()
+      while isInUse { end() }
+    }
+    owner.workEnded(block)
+    Self.lock.withLock { Self.testThreads.removeAll { $0 === self } }
   }
 
   private func changeStanding(from expected: Standing, to next: Standing) {
