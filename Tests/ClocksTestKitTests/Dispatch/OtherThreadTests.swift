@@ -36,19 +36,14 @@ import Testing
       #expect(ended.value == 8)
     }
 
-    /// Dispatch makes a work item for `sync` with most flags, too. The main thread runs nothing else of the test.
-    @Test(.virtualTime, arguments: [false, true])
-    func itemsOfSyncBelongToTheTest(_ hasFlags: Bool) async throws {
+    /// The main thread runs nothing else of the test.
+    @Test(.virtualTime) func itemsOfSyncBelongToTheTest() async throws {
       await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-        @Sendable func resumeLater() {
-          DispatchQueue.main.asyncAfter(deadline: .now() + 60) { continuation.resume() }
-        }
         DispatchQueue.global().async {
-          if hasFlags {
-            DispatchQueue.main.sync(flags: .enforceQoS) { resumeLater() }
-          } else {
-            DispatchQueue.main.sync(execute: DispatchWorkItem { resumeLater() })
+          let item = DispatchWorkItem {
+            DispatchQueue.main.asyncAfter(deadline: .now() + 60) { continuation.resume() }
           }
+          DispatchQueue.main.sync(execute: item)
         }
       }
       #expect(VirtualTime.current?.now == .seconds(60))
