@@ -54,12 +54,13 @@ extension Scheduler {
       var turn = Turn(executor: executor)
       while true {
         let action = nextAction(
-          on: executor, mayStay: turn.jobs < Self.jobsPerTurn, thread: number,
+          on: executor, mayStay: turn.jobs < Self.jobsPerTurn, thread: number, ended: turn.ended,
           taken: context.pointee.taken)
         if context.pointee.hasKept, !action.mayDelayKept, let job = context.pointee.takeKept() {
           UnownedJobs.submit(job)
         }
         context.pointee.taken = nil
+        turn.ended = 0
         guard perform(action, context, &turn) else { return }
       }
     }
@@ -76,6 +77,8 @@ extension Scheduler {
   private struct Turn {
     let executor: ExecutorKind
     var jobs = 0
+    /// The task that came to its end in the last job; 0 if none has.
+    var ended: UInt64 = 0
   }
 
   /// Performs an action, and returns whether the thread continues.
@@ -86,11 +89,11 @@ extension Scheduler {
     switch action {
     case .run(let job):
       turn.jobs += 1
-      run(job, context)
+      turn.ended = run(job, context)
     case .runWaking(let job, let task):
       turn.jobs += 1
       context.pointee.wakingTask = task
-      run(job, context)
+      turn.ended = run(job, context)
       context.pointee.wakingTask = 0
     case .wakeAndRun(let continuation, let task):
       willResume(UnownedTask(continuation))
@@ -102,7 +105,7 @@ extension Scheduler {
       else { break }
       context.pointee.taken = nil
       turn.jobs += 1
-      run(job, context)
+      turn.ended = run(job, context)
     case .wake(let continuation, let isOwn):
       if isOwn { willResume(UnownedTask(continuation)) }
       context.pointee.beginWaking(isOwn)
@@ -135,7 +138,7 @@ extension Scheduler {
   }
 
   @_transparent
-  private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) {
+  private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) -> UInt64 {
     // The task is retained until its job has ended and its status was read.
     let task = job.taskID == 0 ? nil : UnownedTask(job: job.job).retainedIfReadable
     context.pointee.taskID = job.taskID
@@ -153,20 +156,22 @@ extension Scheduler {
     }
     context.pointee.runLoops = TimeInRunLoops()
     context.pointee.taskID = 0
+    var ended: UInt64 = 0
     if let task, context.pointee.arrivedTask != job.taskID {
       let status = TaskStatus(of: task.job)
       if status.isOver {
-        forgetEndedTask(job.taskID)
+        ended = job.taskID
       } else if status.mayRunExternally {
         taskMayRunExternally(task.job)
       }
     }
     if context.pointee.isAwaited { ThreadContext.resumeWaiter(of: context) }
-    guard context.pointee.ownersAwaitingEnd.count > 0 else { return }
+    guard context.pointee.ownersAwaitingEnd.count > 0 else { return ended }
     ExternalTaskRegistry.look()
     context.pointee.waits?.jobEnds()
     for owner in context.pointee.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
     context.pointee.ownersAwaitingEnd = []
+    return ended
   }
 
   /// Runs a job of a test that states invariants, and checks them afterwards.

@@ -88,12 +88,22 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// Returns what the scheduler's thread `number` does next. Does the work of `change`, without closures, which a debug
   /// build would call for each job.
   ///
-  /// - Parameter taken: The job of the task that the thread has resumed, if there is one.
+  /// - Parameters:
+  ///   - ended: The task that came to its end in the thread's last job; 0 if none has.
+  ///   - taken: The job of the task that the thread has resumed, if there is one.
   @inline(__always)
   func nextAction(
-    on executor: ExecutorKind, mayStay: Bool, thread number: Int, taken: ReadyJob?
+    on executor: ExecutorKind, mayStay: Bool, thread number: Int, ended: UInt64, taken: ReadyJob?
   ) -> Action {
     lock.lock()
+    // Released without the lock.
+    var freed = ended == 0 ? nil : state.liveTasks.remove(ended)
+    if let job = freed?.job, UnownedTask.isReferencedOnce(job) {
+      // Freed before the decision, because a `deinit` of the task's result may resume tasks.
+      lock.unlock()
+      freed = nil
+      lock.lock()
+    }
     if let taken { state.take(taken) }
     if state.nesting.isNested { state.scope?.pace.lookAround() }
     let action = state.next(
@@ -101,6 +111,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let next = state.claimThread()
     let nestingChange = state.nesting.isNested ? takeNestingChange(&state) : nil
     lock.unlock()
+    withExtendedLifetime(freed) {}
     if let nestingChange { note(nestingChange) }
     if let next { startThread(on: next) }
     return action
@@ -109,17 +120,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// Like `change`, but starts no thread, because the caller runs in a job or calls `change` next.
   func changeWithoutThread<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
     lock.withLock { body(&state) }
-  }
-
-  /// Forgets a task that has come to its end, before the scheduler decides what comes next: a `deinit` of the task's
-  /// result may resume tasks.
-  @inline(__always)
-  func forgetEndedTask(_ id: UInt64) {
-    // Without a closure, like `nextAction`. The task is released without the lock.
-    lock.lock()
-    let freed = state.liveTasks.remove(id)
-    lock.unlock()
-    withExtendedLifetime(freed) {}
   }
 
   func startThread(on executor: ExecutorKind) {
@@ -224,7 +224,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
-    // A task that is over is released without the lock, and before the test may count as idle: see `forgetEndedTask`.
+    // A task that is over is released without the lock, and before the test may count as idle: see `nextAction`.
     withExtendedLifetime(changeWithoutThread { $0.liveTasks.removeIfOver(task) }) {}
     change { state in
       guard let wasSeen = state.idleness.externalTasks.absenceEnded(absence, of: task) else {

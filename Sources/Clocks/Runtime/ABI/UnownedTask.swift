@@ -2,6 +2,9 @@
 @_silgen_name("swift_task_getJobTaskId")
 func taskID(of job: UnownedJob) -> UInt64
 
+@_silgen_name("swift_retainCount")
+private func retainCount(of job: UnownedJob) -> Int
+
 /// A pointer to a task, valid while the task is not over.
 ///
 /// The task's `UnsafeCurrentTask`, its `UnownedJob` and its continuations are the same pointer.
@@ -89,6 +92,10 @@ extension UnownedTask {
   }
 
   static func release(_ job: UnownedJob) { reference(to: job).release() }
+
+  /// Whether releasing one reference to the task would free it.
+  @inline(__always)
+  static func isReferencedOnce(_ job: UnownedJob) -> Bool { retainCount(of: job) == 1 }
 
   @_transparent
   private static func reference(to job: UnownedJob) -> Unmanaged<AnyObject> {
