@@ -144,6 +144,8 @@ guarantee(
     "A probe's end names each event that was not taken, and a diagram's cancellation comes first",
     "ProbeTests|ExpectTimelineTests",
     ("Probe.finish", "case .error: index < before", "case .error: false"),
+    ("Probe.nextEvent", "events[number].time <= end", "true"),
+    ("TimelineExpectation.events", ", !events[place].symbol.isValue", ""),
 )
 guarantee(
     "Sleeps wake by deadline, and sleeps of one deadline in the order of registration",
@@ -176,6 +178,11 @@ guarantee(
     ("VirtualClock.isFuture", "sleeps.isLater(deadline, than: now)",
      "!sleeps.isLater(now, than: deadline)"),
     ("VirtualClock.news", "for waiter in fulfilled { waiter.succeed() }", ""),
+)
+guarantee(
+    "The result of an ended task is freed before time moves",
+    "SchedulerPumpTests",
+    ("Scheduler.nextAction", "UnownedTask.isReferencedOnce(job)", "false"),
 )
 guarantee(
     "The end of a clock or of an owner releases everything that is registered for it",
@@ -286,8 +293,11 @@ guarantee(
 
 guarantee(
     "A task belongs to the test that made it, and no other test takes it over",
-    "OwnershipTests|EarlyTaskTests|SharedClockTests|RuntimeHooksTests|LifetimeTests|OtherThreadTests",
+    "OwnershipTests|EarlyTaskTests|SharedActorTests|SharedClockTests|RuntimeHooksTests|LifetimeTests|OtherThreadTests",
     ("TaskOwnership.registerUnowned", "watermark).min()", "watermark).max()"),
+    ("TaskOwnership.owner", "|| id > running.registration.watermark", "|| true"),
+    ("TaskCreation.hasMade", "return TaskOwnership.shared.register(newUnownedTask: id)", "return"),
+    ("Scheduler.init", "Scheduler.running", "Scheduler.ofThread"),
     ("Scheduler.admitCurrentTask", "return isOwn", "return true"),
     ("ThreadContext.owner", "return TaskOwnership.shared.owner(of: task, on: owner)",
      "return owner"),
