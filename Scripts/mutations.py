@@ -182,7 +182,7 @@ guarantee(
 guarantee(
     "The result of an ended task is freed before time moves",
     "SchedulerPumpTests",
-    ("Scheduler.nextAction", "UnownedTask.isReferencedOnce(job)", "false"),
+    ("Scheduler.nextAction", "UnownedTask.isReferencedOnce(reference)", "false"),
 )
 guarantee(
     "The end of a clock or of an owner releases everything that is registered for it",

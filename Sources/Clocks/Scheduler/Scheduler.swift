@@ -96,12 +96,13 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     on executor: ExecutorKind, mayStay: Bool, thread number: Int, ended: UInt64, taken: ReadyJob?
   ) -> Action {
     lock.lock()
-    // Released without the lock.
-    var freed = ended == 0 ? nil : state.liveTasks.remove(ended)
-    if let job = freed?.job, UnownedTask.isReferencedOnce(job) {
-      // Freed before the decision, because a `deinit` of the task's result may resume tasks.
+    // The reference is released without the lock. A debug build would copy a `RetainedTask` several times.
+    var reference = ended == 0 ? 0 : state.liveTasks.removeReference(ended)
+    if reference != 0, UnownedTask.isReferencedOnce(reference) {
+      // The task is freed before the decision, because a `deinit` of its result may resume tasks.
       lock.unlock()
-      freed = nil
+      UnownedTask.release(reference)
+      reference = 0
       lock.lock()
     }
     if let taken { state.take(taken) }
@@ -111,7 +112,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let next = state.claimThread()
     let nestingChange = state.nesting.isNested ? takeNestingChange(&state) : nil
     lock.unlock()
-    withExtendedLifetime(freed) {}
+    if reference != 0 { UnownedTask.release(reference) }
     if let nestingChange { note(nestingChange) }
     if let next { startThread(on: next) }
     return action

@@ -24,6 +24,10 @@ struct LiveTasks: ~Copyable {
   @_transparent
   mutating func remove(_ task: UInt64) -> RetainedTask? { tasks.remove(task).takenOver }
 
+  /// Does what `remove` does, and returns the reference as a word; 0 if there is none.
+  @_transparent
+  mutating func removeReference(_ task: UInt64) -> UInt { tasks.remove(task).word }
+
   /// Removes a task if it is over. The caller releases it without a lock. Expected O(1).
   mutating func removeIfOver(_ id: UInt64) -> RetainedTask? {
     guard let task = tasks[id].task, TaskStatus(of: task.job).isOver else { return nil }

@@ -93,9 +93,15 @@ extension UnownedTask {
 
   static func release(_ job: UnownedJob) { reference(to: job).release() }
 
-  /// Whether releasing one reference to the task would free it.
+  /// Releases a reference that `RetainedTask.asWord` has returned.
   @inline(__always)
-  static func isReferencedOnce(_ job: UnownedJob) -> Bool { retainCount(of: job) == 1 }
+  static func release(_ word: UInt) { release(unsafeBitCast(word, to: UnownedJob.self)) }
+
+  /// Whether the release of a reference, as a word, would free the task.
+  @_transparent
+  static func isReferencedOnce(_ word: UInt) -> Bool {
+    retainCount(of: unsafeBitCast(word, to: UnownedJob.self)) == 1
+  }
 
   @_transparent
   private static func reference(to job: UnownedJob) -> Unmanaged<AnyObject> {
