@@ -3,7 +3,7 @@ import ClocksSupport
 /// The environment variables that the library reads, each once. No other file of the library reads one.
 ///
 /// A test process checks all of them at load. Other processes use the default instead of a value that is
-/// not accepted.
+/// not accepted, but a search with such a value fails.
 package enum Environment {
   static let blockedAfter = Duration.seconds(
     value(of: .blockedAfter).flatMap(seconds(from:)) ?? 30)
@@ -269,7 +269,7 @@ extension Environment.Variable {
 
   static let seed = Self(
     "CLOCKS_SEED", "the seed of each search", "a number from 0 to \(Int64.max), or `random`",
-    standard: "a number that follows from the name of the test"
+    standard: "the `seed:` of the test, or a number that follows from its name"
   ) { $0 == "random" || Environment.seed(from: $0) != nil }
 
   static let shard = Self(

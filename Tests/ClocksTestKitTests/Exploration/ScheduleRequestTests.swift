@@ -86,7 +86,7 @@ import Testing
       problem(.init(seed: text))
         == """
         CLOCKS_SEED is "\(text)", but can only be a number from 0 to 9223372036854775807, or `random`. \
-        Unset it for the default: a number that follows from the name of the test.
+        Unset it for the default: the `seed:` of the test, or a number that follows from its name.
         """)
   }
 

@@ -98,6 +98,8 @@ extension UnownedTask {
   static func release(_ word: UInt) { release(unsafeBitCast(word, to: UnownedJob.self)) }
 
   /// Whether the release of a reference, as a word, would free the task.
+  ///
+  /// If the runtime counted in another way, the task would be freed after the decision that follows its end.
   @_transparent
   static func isReferencedOnce(_ word: UInt) -> Bool {
     retainCount(of: unsafeBitCast(word, to: UnownedJob.self)) == 1
