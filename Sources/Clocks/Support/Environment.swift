@@ -274,7 +274,7 @@ extension Environment.Variable {
 
   static let shard = Self(
     "CLOCKS_SHARD", "the part of each search that this process does",
-    "one of several processes that share a search, for example 3/16, from 1/16 to 16/16",
+    "the number of a part and the number of all parts, for example 3/16 for the third of 16",
     standard: "the whole search"
   ) { Environment.shard(from: $0) != nil }
 

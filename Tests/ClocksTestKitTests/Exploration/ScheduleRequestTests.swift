@@ -98,8 +98,8 @@ import Testing
     #expect(
       problem(.init(shard: text))
         == """
-        CLOCKS_SHARD is "\(text)", but can only be one of several processes that share a search, for \
-        example 3/16, from 1/16 to 16/16. Unset it for the default: the whole search.
+        CLOCKS_SHARD is "\(text)", but can only be the number of a part and the number of all parts, \
+        for example 3/16 for the third of 16. Unset it for the default: the whole search.
         """)
   }
 
