@@ -12,7 +12,10 @@ func registerSwiftTesting() {
     isRunningTest: { Test.current != nil },
     isRunningCase: { Test.Case.current != nil })
   IssueGate.install = withIssues
-  TimelineAttachments.register()
+  TimelineRequest.nameTest = {
+    Test.current.map { TimelineAttachments.name($0, Test.Case.current) }
+  }
+  TimelineRequest.attach = { TimelineAttachments.attach($0, inTraceFolder: false) }
 }
 
 /// Runs a body. Until it ends, `gate` decides which failures of the current test are recorded.

@@ -9,6 +9,11 @@ import Synchronization
 package final class TimelineRequest: Sendable {
   @TaskLocal static var current: TimelineRequest?
 
+  /// Names the current task's test. Set at load.
+  nonisolated(unsafe) package static var nameTest: (@Sendable () -> String?)?
+  /// Attaches a timeline to the current task's test. Set at load.
+  nonisolated(unsafe) package static var attach: (@Sendable (RecordedTimeline) -> Void)?
+
   /// The number of requests in force in the process, so that most tests need not look for one.
   private static let count = Atomic(0)
 
@@ -49,24 +54,6 @@ package final class TimelineRequest: Sendable {
     let running = Scheduler.running?.recorder
     return (known.first { $0 === running } ?? known.last)?.timeline
   }
-}
-
-package enum TimelineHooks {
-  private static let lock = Lock(.leaf)
-  nonisolated(unsafe) private static var hooks:
-    (name: @Sendable () -> String?, attach: @Sendable (RecordedTimeline) -> Void)?
-
-  /// Sets functions that name the current task's test, and that attach a timeline to it.
-  package static func set(
-    name: @escaping @Sendable () -> String?,
-    attach: @escaping @Sendable (RecordedTimeline) -> Void
-  ) {
-    lock.withLock { hooks = (name, attach) }
-  }
-
-  static var testName: String? { lock.withLock { hooks }?.name() }
-
-  static func attach(_ timeline: RecordedTimeline) { lock.withLock { hooks }?.attach(timeline) }
 }
 
 extension ScopeOptions {
@@ -139,7 +126,7 @@ extension Scheduler {
       defer { if !isOnTrial { TraceFolder.hasDelivered() } }
       guard !timeline.isEmpty else { return }
       TraceFolder.write(timeline, to: folder, at: origin)
-      TimelineHooks.attach(timeline)
+      TimelineRequest.attach?(timeline)
     }
     if let recorder, !isOnTrial { TraceFolder.deliverAtExit(recorder) }
     return recorder
@@ -156,7 +143,7 @@ extension Scheduler {
     let origin = report.origin
     let file = "\(origin.fileID)".split(separator: "/").last?.split(separator: ".").first ?? ""
     let title =
-      TimelineHooks.testName ?? scope?.options.testName ?? "\(file):\(origin.line)"
+      TimelineRequest.nameTest?() ?? scope?.options.testName ?? "\(file):\(origin.line)"
     let start = change { _ in scope?.virtualClock.now ?? .zero }
     let recorder = Recorder(
       title, limit: limit, lines: lines, startingAt: start, delivery: delivery)

@@ -40,7 +40,6 @@ public struct TimelineTrait: TestTrait, SuiteTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    TimelineAttachments.register()
     let request = TimelineRequest(limit: events, lines: max(lines, 3)) {
       TimelineAttachments.attach($0, inTraceFolder: true)
     }
@@ -108,13 +107,6 @@ private final class FailureExplanation: Sendable {
 
 /// Attaches recordings to tests of Swift Testing.
 enum TimelineAttachments {
-  /// Registers the functions that give the names of tests and attach recordings to them.
-  static func register() { _ = registration }
-
-  private static let registration: Void = TimelineHooks.set(
-    name: { Test.current.map { name($0, Test.Case.current) } },
-    attach: { attach($0, inTraceFolder: false) })
-
   /// Attaches a recording to the current test, if there is one.
   ///
   /// - Parameter inTraceFolder: Whether to write the recording into the folder of `CLOCKS_TRACE` as well, if
