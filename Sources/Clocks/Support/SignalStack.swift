@@ -20,16 +20,11 @@ enum SignalStack {
     private static let size = 512 << 10
 
     /// The key of each thread's stack.
-    private static let key: ThreadKey = {
-      var key = ThreadKey()
-      let error = pthread_key_create(&key) { memory in
-        var stack = stack_t()
-        stack.ss_flags = CInt(SS_DISABLE)
-        sigaltstack(&stack, nil)
-        memory?.deallocate()
-      }
-      precondition(error == 0, "No thread key is left.")
-      return key
-    }()
+    private static let key = makeThreadKey { memory in
+      var stack = stack_t()
+      stack.ss_flags = CInt(SS_DISABLE)
+      sigaltstack(&stack, nil)
+      memory?.deallocate()
+    }
   #endif
 }
