@@ -4,15 +4,9 @@ import Foundation
 /// Runs synchronous work somewhere, now or later.
 ///
 /// Every scheduler runs each piece of work once. A serial scheduler runs one piece at a time, in the order of
-/// submission. Work that a running piece submits starts after that piece has ended. When `wait` returns, its
-/// work has run.
+/// submission. Work that a running piece submits starts after that piece has ended.
 protocol WorkScheduler: Sendable {
   func schedule(_ work: @escaping @Sendable () -> Void)
-
-  /// Runs `work` in its turn and returns its result.
-  ///
-  /// Deadlocks if called from work of the same serial scheduler.
-  func wait<Value: Sendable>(for work: @Sendable () -> Value) -> Value
 }
 
 /// Creates schedulers, so that a class can have as many as it needs without exposing their number.
@@ -36,34 +30,15 @@ struct DispatchSchedulers: WorkSchedulerFactory {
     QueueScheduler(queue: DispatchQueue(label: name, attributes: .concurrent))
   }
 
-  var main: any WorkScheduler { QueueScheduler(queue: .main, isMain: true) }
+  var main: any WorkScheduler { QueueScheduler(queue: .main) }
 
   private struct QueueScheduler: WorkScheduler {
     let queue: DispatchQueue
-    var isMain = false
 
     func schedule(_ work: @escaping @Sendable () -> Void) {
       queue.async(execute: work)
     }
-
-    func wait<Value: Sendable>(for work: @Sendable () -> Value) -> Value {
-      // `sync` on the main queue from the main queue would deadlock.
-      isMain && DispatchQueue.isOnMain ? work() : queue.sync(execute: work)
-    }
   }
-}
-
-extension DispatchQueue {
-  /// Whether the caller runs on the main queue.
-  ///
-  /// The main queue is not the same as the main thread: on Linux, other threads also serve the main queue.
-  static var isOnMain: Bool { getSpecific(key: mainKey) != nil }
-
-  private static let mainKey: DispatchSpecificKey<Void> = {
-    let key = DispatchSpecificKey<Void>()
-    DispatchQueue.main.setSpecific(key: key, value: ())
-    return key
-  }()
 }
 
 // MARK: - Tests
@@ -79,8 +54,6 @@ struct SynchronousSchedulers: WorkSchedulerFactory {
   /// Runs work immediately, even inside other work.
   private struct ImmediateScheduler: WorkScheduler {
     func schedule(_ work: @escaping @Sendable () -> Void) { work() }
-
-    func wait<Value: Sendable>(for work: @Sendable () -> Value) -> Value { work() }
   }
 
   /// Runs work immediately. If work of this scheduler is running, the new work runs after it.
@@ -100,10 +73,6 @@ struct SynchronousSchedulers: WorkSchedulerFactory {
         while !backlog.isEmpty { backlog.removeFirst()() }
         isRunning = false
       }
-    }
-
-    func wait<Value: Sendable>(for work: @Sendable () -> Value) -> Value {
-      lock.withLock(work)
     }
   }
 }
