@@ -68,15 +68,7 @@ enum PlatformReport {
       ("swift_task_getMainExecutor_hook", "6.1"), ("swift_task_checkIsolated_hook", "6.0"),
       ("swift_task_create", "5.10 or earlier"),
     ]
-    return versions.first { exports($0.0) }.map { "Swift \($0.1)" }
+    return versions.first { RuntimeSymbol.address(of: $0.0) != nil }.map { "Swift \($0.1)" }
       ?? "unknown: its functions cannot be looked up"
-  }
-
-  private static func exports(_ function: String) -> Bool {
-    #if os(Windows) || os(WASI)
-      return false
-    #else
-      return dlsym(dlopen(nil, RTLD_NOW), function) != nil
-    #endif
   }
 }
