@@ -23,14 +23,11 @@ struct StatusProbe: Sendable {
   var missing: [String] {
     #if os(Linux) && _pointerBitWidth(_64)
       guard readsStatus else { return ["whether a task is over"] }
-      var missing: [String] = []
-      if !readsPreferences { missing.append("tasks that prefer an executor") }
-      if !readsChildren { missing.append("which tasks are children") }
-      if !readsAsyncLets { missing.append("tasks that await an async let") }
-      if yieldFunction == 0 {
-        missing.append("Task.yield on a custom executor, and before the first clock of a test")
-      }
-      return missing
+      let yields = "Task.yield on a custom executor, and before the first clock of a test"
+      return unseen(
+        (readsPreferences, "tasks that prefer an executor"),
+        (readsChildren, "which tasks are children"),
+        (readsAsyncLets, "tasks that await an async let"), (yieldFunction != 0, yields))
     #else
       // No layout is known on this platform.
       return []
@@ -158,12 +155,9 @@ struct TaskLayoutProbe: Sendable {
   private static let tried = probed()
 
   var missing: [String] {
-    var missing: [String] = []
-    if !readsDependencies { missing.append("what a task waits for") }
-    if !readsChildren { missing.append("the children of a task") }
-    if !readsCallStacks { missing.append("where it waits") }
-    if !readsActors { missing.append("which actors are busy") }
-    return missing
+    unseen(
+      (readsDependencies, "what a task waits for"), (readsChildren, "the children of a task"),
+      (readsCallStacks, "where it waits"), (readsActors, "which actors are busy"))
   }
 
   /// Whether a thread runs on the default actor at an address, as far as that can be read.

@@ -75,10 +75,9 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
   static let dispatch = ["work on dispatch queues"]
 
   private var missingJobs: [String] {
-    [
+    unseen(
       (seesTasks, "tasks"), (seesMainActor, "the main actor"), (seesYields, "Task.yield"),
-      (seesSleeps, "un-injected sleeps"),
-    ].filter { !$0.0 }.map(\.1)
+      (seesSleeps, "un-injected sleeps"))
   }
 
   /// The capability, the hook strategy and what is not seen, in one line.
@@ -142,18 +141,15 @@ extension SchedulingSelfTest {
     // The strategy `hook` redirects no calls. The jobs that it does not see are already in `missingJobs`.
     if strategy != .hook {
       #if os(Linux) && canImport(Glibc)
-        if !TaskCreation.isSeen { unverified.append("the creation of tasks") }
-        if !TaskCreation.seesTestCases { unverified.append("which tasks run test cases") }
-        if !TaskCreation.seesAsyncLets { unverified.append("the creation of async let tasks") }
-        if TaskCreation.isSeen, !TaskOption.areReadable {
-          unverified.append("on which executor a task begins")
-        }
-        if !JobRuns.areSeen { unverified.append("jobs of custom executors") }
-        if !IsolatedDeinits.areSeen { unverified.append("isolated deinits") }
+        unverified += unseen(
+          (TaskCreation.isSeen, "the creation of tasks"),
+          (TaskCreation.seesTestCases, "which tasks run test cases"),
+          (TaskCreation.seesAsyncLets, "the creation of async let tasks"),
+          (!TaskCreation.isSeen || TaskOption.areReadable, "on which executor a task begins"),
+          (JobRuns.areSeen, "jobs of custom executors"),
+          (IsolatedDeinits.areSeen, "isolated deinits"))
         unverified += ClosureRetainBalance.missing + OutsideWork.missing
-        if seesMainActor, !seesActor {
-          unverified.append("on which actor a task runs")
-        }
+        unverified += unseen((!seesMainActor || seesActor, "on which actor a task runs"))
       #endif
       unverified += RuntimeClocks.missing
     }
@@ -168,4 +164,9 @@ extension SchedulingSelfTest {
     ThreadContext.runToEnd(end)
     return true
   }
+}
+
+/// Returns the names of the parts that are not seen.
+func unseen(_ parts: (isSeen: Bool, name: String)...) -> [String] {
+  parts.filter { !$0.isSeen }.map(\.name)
 }

@@ -30,9 +30,8 @@ package enum RuntimeClocks {
     guard isForAll.load(ordering: .relaxed) else {
       return isUnprepared ? [unpreparedReads] : []
     }
-    let reads =
-      (redirected.clocks ? [] : ["reads of ContinuousClock"])
-      + (redirected.dates ? [] : ["reads of Date"])
+    let reads = unseen(
+      (redirected.clocks, "reads of ContinuousClock"), (redirected.dates, "reads of Date"))
     #if os(Linux) && canImport(Glibc)
       return reads + LostCalls.missing + (ThreadWaits.areSeen ? MainRunLoop.missing : [])
     #else

@@ -45,7 +45,7 @@ enum TestLibraries {
     switch running {
     case .swiftTesting?: SwiftTesting.missing
     case .xcTest?:
-      (XCTest.canFail ? [] : ["how XCTest records a failure (XCTFail)"]) + XCTestFailures.missing
+      unseen((XCTest.canFail, "how XCTest records a failure (XCTFail)")) + XCTestFailures.missing
     case nil: []
     }
   }
@@ -125,12 +125,10 @@ enum SwiftTesting {
   /// The functions that were not found, in words.
   static var missing: [String] {
     guard CompiledSwiftTesting.registered == nil else { return [] }
-    var missing: [String] = []
-    if currentTest == nil || test == nil || currentCase == nil || testCase == nil {
-      missing.append("which test runs (Test.current, Test.Case.current)")
-    }
-    if calls == nil { missing.append("how Swift Testing records a failure (Issue.record)") }
-    return missing
+    let seesTests = currentTest != nil && test != nil && currentCase != nil && testCase != nil
+    return unseen(
+      (seesTests, "which test runs (Test.current, Test.Case.current)"),
+      (calls != nil, "how Swift Testing records a failure (Issue.record)"))
   }
 
   private static func isThere(_ current: SwiftFunction?, _ type: Any.Type?) -> Bool {
