@@ -38,9 +38,7 @@ enum UnknownDeclarations {
 
 extension Test.ID {
   /// For example `Shop.Cart/total()`.
-  fileprivate var fullName: String {
-    moduleName + "." + nameComponents.joined(separator: "/")
-  }
+  var fullName: String { moduleName + "." + nameComponents.joined(separator: "/") }
 }
 
 /// Runs each test case in a scope of its own, and records how the test case ends.

@@ -35,7 +35,6 @@ struct MergedSearches {
 
   /// A line of a report: a test has one for each of its test cases.
   private struct Line: Decodable {
-    var version: Int
     var test: String
     var shard: Int
     var shards: Int
