@@ -53,8 +53,7 @@ struct EverywhereTrait: TestTrait, SuiteTrait, TestScoping {
   ) async throws {
     guard !Self.isInside, let testCase else { return try await function() }
     let record = EverywhereRecord(
-      test.id.fullName,
-      arguments: test.isParameterized ? TimelineAttachments.arguments(of: testCase) : "")
+      test.id.fullName, arguments: TimelineAttachments.arguments(of: testCase))
     defer { record.end() }
     let location = test.sourceLocation
     let handler = IssueHandlingTrait.compactMapIssues { issue in

@@ -57,7 +57,6 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
     _ test: Test, _ testCase: Test.Case?, _ function: @Sendable () async throws -> Void
   ) async throws {
     let location = test.sourceLocation
-    let arguments = testCase.map { $0.isParameterized ? TimelineAttachments.arguments(of: $0) : "" }
     let virtualTime = test.traits.lazy.compactMap { $0 as? VirtualTimeTrait }.last
     var options = virtualTime?.options ?? .standard
     options.jumpsAfter = nil
@@ -68,8 +67,8 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
       defer { holders.letGo(of: function) }
       _ = try await runSchedules(
         count, seed: seed, slack: slack, bounds: bounds,
-        testID: test.id.fullName, testCase: arguments ?? "", options: options,
-        origin: CallSite(location),
+        testID: test.id.fullName, testCase: testCase.map(TimelineAttachments.arguments) ?? "",
+        options: options, origin: CallSite(location),
         report: ScheduleReport(
           fail: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },
           failWithError: { error, text in

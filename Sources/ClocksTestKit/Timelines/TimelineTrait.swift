@@ -123,13 +123,13 @@ enum TimelineAttachments {
   /// Returns the test's name and the arguments of a test case, for example `PollerTests.polls(every:) 3`.
   static func name(_ test: Test, _ testCase: Test.Case?) -> String {
     let name = test.id.nameComponents.joined(separator: ".")
-    guard let testCase, testCase.isParameterized else { return name }
-    let arguments = arguments(of: testCase)
+    let arguments = testCase.map(arguments) ?? ""
     return arguments.isEmpty ? name : "\(name) \(arguments)"
   }
 
   /// Returns the arguments of a case as far as reflection finds them. The test library has no function for that.
   static func arguments(of testCase: Test.Case) -> String {
+    guard testCase.isParameterized else { return "" }
     func values(_ value: Any, depth: Int) -> [String] {
       guard depth < 8 else { return [] }
       let mirror = Mirror(reflecting: value)
