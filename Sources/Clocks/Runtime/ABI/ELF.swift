@@ -200,25 +200,3 @@ private final class MappedFile {
     return String(decoding: bytes[Int(offset)...].prefix { $0 != 0 }, as: UTF8.self)
   }
 }
-
-/// Whether this copy of the package is the one that installs its hooks.
-package enum OwnCopy {
-  /// Whether the test bundle contains another copy, which installs the hooks.
-  ///
-  /// O(symbols of the test bundle) for a copy in another image, else O(1).
-  package static let standsBack: Bool = {
-    #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)
-      guard let bundle = LoadedImage.testBundle else { return false }
-      let here = UInt(bitPattern: unsafeBitCast(marker, to: UnsafeRawPointer?.self))
-      if bundle.code.contains(where: { $0.contains(here) }) { return false }
-      let file = bundle.path.isEmpty ? "/proc/self/exe" : bundle.path
-      return SymbolTable(path: file)?.address(ofSymbol: name) != nil
-    #else
-      return false
-    #endif
-  }()
-
-  /// The symbol of the metadata accessor of `RuntimeHooks`, which no other package has.
-  private static let name = "$s6Clocks12RuntimeHooksOMa"
-  private static let marker: @convention(c) () -> Void = {}
-}
