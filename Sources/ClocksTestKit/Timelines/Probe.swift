@@ -140,10 +140,11 @@ public final class Probe<Element: Sendable>: Sendable {
     let callSite = CallSite(fileID: fileID, filePath: filePath, line: line, column: column)
     guard let reader else { return false }
     await reader.clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
-    let before = reader.events.count
     reader.cancel()
     await reader.clock.settle(fileID: fileID, filePath: filePath, line: line, column: column)
     let events = reader.events
+    // `cancel()` may have been called long before.
+    let before = reader.countAtCancellation ?? 0
     let left = events.indices.dropFirst(lock.withLock { taken }).filter { index in
       switch events[index].event {
       case .value: true

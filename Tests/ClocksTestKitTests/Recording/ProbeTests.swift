@@ -106,6 +106,22 @@ import Testing
         """), "\(text)")
   }
 
+  /// Throws a `CancellationError` when it is cancelled.
+  private struct Throwing: AsyncSequence, AsyncIteratorProtocol {
+    func makeAsyncIterator() -> Self { self }
+    mutating func next() async throws -> Int? {
+      try await Task.sleep(for: .seconds(100))
+      return nil
+    }
+  }
+
+  @Test(.virtualTime) func anErrorAfterTheCancellationNeedNotBeTaken() async {
+    #expect(await Probe(Throwing()).finish())
+    let cancelled = Probe(Throwing())
+    cancelled.cancel()
+    #expect(await cancelled.finish())
+  }
+
   @Test(.virtualTime) func aCancelledSequenceEnds() async {
     let probe = Probe(numbers(100))
     await probe.next(within: .seconds(1))
