@@ -48,11 +48,12 @@ package final class TimelineRequest: Sendable {
 
   func add(_ recorder: Recorder) { lock.withLock { recorders.append(recorder) } }
 
-  /// The recording of the scheduler that runs the current task; otherwise the latest one.
+  /// The recording of the scheduler that runs the current task; otherwise the latest one of this request.
   package var timeline: RecordedTimeline? {
     let known = lock.withLock { recorders }
     let running = Scheduler.running?.recorder
-    return (known.first { $0 === running } ?? known.last)?.timeline
+    // The running recording is not known here if it was begun before, or by another request.
+    return (known.first { $0 === running } ?? known.last ?? running)?.timeline
   }
 }
 

@@ -76,14 +76,18 @@ extension Trait where Self == TimelineTrait {
 private final class FailureExplanation: Sendable {
   private let request: TimelineRequest
   private let isGiven = Atomic(false)
+  private static let nothing = """
+    The trait `.timeline` has recorded nothing: the test has no virtual time, and has made no TestClock. \
+    Write `.virtualTime` beside it.
+    """
 
   init(_ request: TimelineRequest) { self.request = request }
 
   func add(to issue: Issue) -> Issue {
     guard issue.isFailure else { return issue }
-    // A failure that the scope records contains an explanation already, so no second one is added.
+    // A failure that the scope records contains an explanation already, and a second trait adds none.
     let isExplained = issue.comments.contains {
-      $0.rawValue.contains(RecordedTimeline.explanationHeading)
+      $0.rawValue.contains(RecordedTimeline.explanationHeading) || $0.rawValue == Self.nothing
     }
     if isExplained { isGiven.store(true, ordering: .relaxed) }
     guard !isExplained, let explanation, !isGiven.exchange(true, ordering: .relaxed) else {
@@ -95,12 +99,7 @@ private final class FailureExplanation: Sendable {
   }
 
   private var explanation: String? {
-    guard let timeline = request.timeline else {
-      return """
-        The trait `.timeline` has recorded nothing: the test has no virtual time, and has made no TestClock. \
-        Write `.virtualTime` beside it.
-        """
-    }
+    guard let timeline = request.timeline else { return Self.nothing }
     return timeline.explanation(lines: request.lines)
   }
 }
