@@ -152,7 +152,8 @@ package struct History: Sendable {
 }
 
 extension History {
-  package var hasSteps: Bool { !steps.isEmpty }
+  /// The number of lines of the history as text.
+  package var stepCount: Int { steps.count }
 
   /// Adds the failure that is being recorded, in the lane of the task that runs.
   package mutating func addFailure() {

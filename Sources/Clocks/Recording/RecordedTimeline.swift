@@ -62,15 +62,19 @@ public struct RecordedTimeline: Sendable {
   /// Returns `nil` if nothing happened before the failure.
   package func explanation(lines: Int) -> String? {
     var history = history(forLines: lines)
-    guard history.hasSteps else { return nil }
+    guard history.stepCount > 0 else { return nil }
     history.addFailure()
     return ([Self.explanationHeading] + history.lanes(limit: lines - 1)).joined(separator: "\n")
   }
 
-  /// Returns the history of the latest events, as many as the last `lines` lines may need.
+  /// Returns the history of the latest events, as many as the last `lines` lines need.
   private func history(forLines lines: Int) -> History {
-    let (events, isTooMany) = max(lines, 3).multipliedReportingOverflow(by: 100)
-    return history(limit: isTooMany ? .max : events)
+    let lines = max(lines, 3)
+    let (limit, isTooMany) = lines.multipliedReportingOverflow(by: 100)
+    guard !isTooMany, limit < events.count else { return history() }
+    let latest = history(limit: limit)
+    // Most jobs of a task that yields in a loop are no lines, so there may be few among the latest events.
+    return latest.stepCount < lines ? history() : latest
   }
 
   func history(limit: Int = .max) -> History {

@@ -246,6 +246,24 @@ struct RecordingTests {
     #expect(lanes(timeline, lines: .max).count > 2_000)
   }
 
+  @Test func jobsWithoutALineDoNotHideTheLinesBefore() {
+    var store = EventStore(limit: 100_000)
+    store.append(RecordedEvent(.mark, task: 1, other: 1))
+    for _ in 0..<10_000 {
+      store.append(RecordedEvent(.enqueued, task: 1, other: 1))
+      store.append(RecordedEvent(.began, task: 1))
+      store.append(RecordedEvent(.ended, task: 1))
+    }
+    var context = RecordingContext(start: .zero)
+    context.root = 1
+    context.marks = [1: "begins"]
+    let timeline = RecordedTimeline(title: "", events: store, context)
+    #expect(timeline.lanes() == "time  test\n0 s   ● begins")
+    #expect(
+      timeline.explanation(lines: 40)
+        == "What happened:\ntime  test\n0 s   ● begins\n0 s   ✘ the failure")
+  }
+
   @Test func aTimelineWithoutEventsIsEmpty() {
     let timeline = RecordedTimeline(
       title: "", events: EventStore(limit: 1), RecordingContext(start: .zero))
