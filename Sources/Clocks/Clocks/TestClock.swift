@@ -127,7 +127,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     }
     if scheduler.isProcessWide, UnownedTask.currentID != nil { scheduler.noteUse(at: origin) }
     scheduler.addMaker(to: virtualClock.users)
-    scheduler.recordIfAskedFor()
+    scheduler.recordIfAskedFor(on: virtualClock)
   }
 
   deinit {
@@ -267,7 +267,9 @@ extension TestClock {
   /// See ``VirtualTime/recordTimeline(events:)``.
   ///
   /// - Parameter events: How many events are kept: the latest ones, a million by default.
-  public func recordTimeline(events: Int = 1_000_000) { scheduler.record(events: events) }
+  public func recordTimeline(events: Int = 1_000_000) {
+    scheduler.record(events: events, on: virtualClock)
+  }
 
   /// The recording of the test up to now; `nil` if it is not recorded.
   public var recordedTimeline: RecordedTimeline? { scheduler.recorder?.timeline }

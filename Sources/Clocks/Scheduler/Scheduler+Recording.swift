@@ -93,37 +93,41 @@ extension Scheduler {
 
   /// Begins to record if that was requested. Called when a clock or a scope is made.
   @inline(__always)
-  func recordIfAskedFor() {
-    if TimelineRequest.isAnyInForce || Environment.traceFolder != nil { beginRecordingIfAskedFor() }
+  func recordIfAskedFor(on clock: VirtualClock) {
+    if TimelineRequest.isAnyInForce || Environment.traceFolder != nil {
+      beginRecordingIfAskedFor(on: clock)
+    }
   }
 
   @inline(never)
-  private func beginRecordingIfAskedFor() {
+  private func beginRecordingIfAskedFor(on clock: VirtualClock) {
     let recorder =
       if let request = TimelineRequest.current {
-        beginRecording(by: request)
+        beginRecording(by: request, on: clock)
       } else {
-        Environment.traceFolder.flatMap(beginRecording(into:))
+        Environment.traceFolder.flatMap { beginRecording(into: $0, on: clock) }
       }
     if scope == nil { recorder?.beginTest() }
   }
 
   /// Begins to record for a request. Returns the recorder; `nil` if there is one already.
-  fileprivate func beginRecording(by request: TimelineRequest) -> Recorder? {
+  fileprivate func beginRecording(
+    by request: TimelineRequest, on clock: VirtualClock? = nil
+  ) -> Recorder? {
     guard mayBeRecorded,
       let recorder = beginRecording(
-        limit: request.limit, lines: request.lines, delivery: request.delivery)
+        limit: request.limit, lines: request.lines, on: clock, delivery: request.delivery)
     else { return nil }
     request.add(recorder)
     return recorder
   }
 
   /// Begins to record for the folder of `CLOCKS_TRACE`.
-  private func beginRecording(into folder: String) -> Recorder? {
+  private func beginRecording(into folder: String, on clock: VirtualClock) -> Recorder? {
     guard mayBeRecorded else { return nil }
     let origin = report.origin
     let isOnTrial = isOnTrial
-    let recorder = beginRecording(limit: Recorder.standardLimit) { timeline in
+    let recorder = beginRecording(limit: Recorder.standardLimit, on: clock) { timeline in
       defer { if !isOnTrial { TraceFolder.hasDelivered() } }
       guard !timeline.isEmpty else { return }
       TraceFolder.write(timeline, to: folder, at: origin)
@@ -133,19 +137,24 @@ extension Scheduler {
     return recorder
   }
 
-  func record(events: Int) { beginRecording(limit: max(events, 1))?.beginTest() }
+  func record(events: Int, on clock: VirtualClock) {
+    beginRecording(limit: max(events, 1), on: clock)?.beginTest()
+  }
 
   /// Begins to record. Returns the recorder; `nil` if there is one already.
+  ///
+  /// - Parameter clock: The clock that has the present, outside a scope. Without it, the recording begins at zero.
   @discardableResult
   func beginRecording(
-    limit: Int, lines: Int = 40, delivery: (@Sendable (RecordedTimeline) -> Void)? = nil
+    limit: Int, lines: Int = 40, on clock: VirtualClock? = nil,
+    delivery: (@Sendable (RecordedTimeline) -> Void)? = nil
   ) -> Recorder? {
     guard recorder == nil else { return nil }
     let origin = report.origin
     let file = "\(origin.fileID)".split(separator: "/").last?.split(separator: ".").first ?? ""
     let title =
       TimelineRequest.nameTest?() ?? scope?.options.testName ?? "\(file):\(origin.line)"
-    let start = change { _ in scope?.virtualClock.now ?? .zero }
+    let start = change { _ in scope?.virtualClock.now ?? clock?.time ?? .zero }
     let recorder = Recorder(
       title, limit: limit, lines: lines, startingAt: start, delivery: delivery)
     return change { state in

@@ -214,7 +214,7 @@ extension VirtualTime: CustomDebugStringConvertible {
   /// An event takes about 100 nanoseconds and 40 bytes. Without a recording, it costs a comparison.
   ///
   /// - Parameter events: How many events are kept: the latest ones, a million by default.
-  public func recordTimeline(events: Int = 1_000_000) { scheduler.record(events: events) }
+  public func recordTimeline(events: Int = 1_000_000) { clock.recordTimeline(events: events) }
 
   /// The recording of the scope up to now; `nil` if it is not recorded.
   public var recordedTimeline: RecordedTimeline? { scheduler.recorder?.timeline }

@@ -184,6 +184,15 @@ struct RecordingTests {
       ])
   }
 
+  @Test(arguments: [(-5, "-5 s  ● begins"), (0, "0 s   ● begins"), (100, "100 s  ● begins")])
+  func aRecordingBeginsAtTheTimeOfItsClock(seconds: Int, line: String) async {
+    let clock = TestClock<Duration>(now: .init(offset: .seconds(seconds - 1)))
+    await clock.advance(by: .seconds(1))
+    clock.recordTimeline()
+    clock.mark("begins")
+    #expect(lanes(clock.recordedTimeline).last == line)
+  }
+
   @Test func anInnerScopeHasItsOwnRecording() async throws {
     try await withVirtualTime { outer in
       outer.recordTimeline()
