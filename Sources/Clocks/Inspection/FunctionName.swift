@@ -108,14 +108,16 @@ struct FunctionName: Hashable, Sendable {
   /// Takes one name from the text: `inner`, or `(inner in _1A2B3C)` if it is private to a file.
   private static func part(_ rest: inout Substring) -> String? {
     if rest.first == "(" {
-      guard let end = rest.firstRange(of: " in _"), let close = rest.firstIndex(of: ")"),
+      let inner = rest.dropFirst()
+      let tail = inner.dropFirst(inner.rawNameCount)
+      guard let end = tail.firstRange(of: " in _"), let close = tail.firstIndex(of: ")"),
         end.upperBound < close
       else { return nil }
-      let name = rest[..<end.lowerBound].dropFirst()
+      let name = inner[..<end.lowerBound]
       rest = rest[close...].dropFirst()
       return String(name)
     }
-    let name = rest.prefix { !".(< :".contains($0) }
+    let name = rest.word { !".(< :".contains($0) }
     rest = rest.dropFirst(name.count)
     return name.isEmpty ? nil : String(name)
   }
@@ -135,6 +137,18 @@ struct FunctionName: Hashable, Sendable {
     text += " in \(outer.text)"
   }
 
+  /// The name without the types, and without the function around it: `image(for:)`.
+  var nameAlone: String {
+    var rest = Substring(text)
+    var name = ""
+    while let part = Self.part(&rest) {
+      name = part
+      guard rest.first == "." else { break }
+      rest = rest.dropFirst()
+    }
+    return rest.first == "(" ? name + rest.prefix(rest.bracketsCount) : name
+  }
+
   /// The labels of the parameters at the beginning of a text: `(_:to:)`.
   private static func labels(_ text: Substring) -> String {
     guard text.first == "(" else { return "" }
@@ -142,7 +156,7 @@ struct FunctionName: Hashable, Sendable {
     guard !parameters.isEmpty else { return "()" }
     let labels = sequence(first: parameters) { $0.text(after: ",") }.map { rest in
       let parameter = rest.drop { $0 == " " }
-      let label = parameter.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+      let label = parameter.word { $0.isLetter || $0.isNumber || $0 == "_" }
       return parameter.dropFirst(label.count).hasPrefix(": ") ? "\(label):" : "_:"
     }
     return "(\(labels.joined()))"
@@ -150,13 +164,28 @@ struct FunctionName: Hashable, Sendable {
 }
 
 extension Substring {
+  /// The number of characters of the name in backticks at the beginning, which may contain any others; 0 for none.
+  fileprivate var rawNameCount: Int {
+    guard first == "`", let end = dropFirst().firstIndex(of: "`") else { return 0 }
+    return self[...end].count
+  }
+
+  /// The name in backticks at the beginning, or else the first characters that belong to a name.
+  fileprivate func word(while isPart: (Character) -> Bool) -> Substring {
+    let count = rawNameCount
+    return count > 0 ? prefix(count) : prefix(while: isPart)
+  }
+
   /// The number of characters up to and including the bracket that closes the first bracket.
   fileprivate var bracketsCount: Int {
     var depth = 0
     var count = 0
+    var isInRawName = false
     var previous: Character = " "
     for character in self {
       count += 1
+      if character == "`" { isInRawName.toggle() }
+      if isInRawName { continue }
       if "([<{".contains(character) { depth += 1 }
       // The `>` of an arrow is not a bracket.
       if ")]}".contains(character) || (character == ">" && previous != "-") { depth -= 1 }
@@ -168,13 +197,15 @@ extension Substring {
 
   fileprivate func dropBrackets() -> Substring { dropFirst(bracketsCount) }
 
-  /// Returns what follows the first occurrence of `separator` outside of brackets.
+  /// Returns what follows the first occurrence of `separator` outside of brackets and backticks.
   fileprivate func text(after separator: String) -> Substring? {
     var rest = self
     while let character = rest.first {
       if rest.hasPrefix(separator) { return rest.dropFirst(separator.count) }
       if rest.hasPrefix("->") {
         rest = rest.dropFirst(2)
+      } else if character == "`" {
+        rest = rest.dropFirst(Swift.max(rest.rawNameCount, 1))
       } else {
         rest = "([<{".contains(character) ? rest.dropBrackets() : rest.dropFirst()
       }

@@ -117,14 +117,6 @@ extension FunctionName {
     String(reflecting: FunctionName.self).split(separator: ".").first.map(String.init) ?? "Clocks",
   ]
 
-  /// The name without the types, and without the function around it: `image(for:)`.
-  var nameAlone: String {
-    let name = text.split(separator: " ").first ?? ""
-    let end = name.firstIndex(of: "(") ?? name.endIndex
-    let start = name[..<end].lastIndex(of: ".").map { name.index(after: $0) } ?? name.startIndex
-    return String(name[start...])
-  }
-
   /// Whether the function is neither from this package nor from a library that every test has.
   var isOfUser: Bool { !isThunk && !module.isEmpty && !Self.libraries.contains(module) }
 }

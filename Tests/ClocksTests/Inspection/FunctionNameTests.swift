@@ -65,6 +65,20 @@ import Testing
       "T", "implicit closure #1 in lets()"
     ),
     ("main", "", "main"),
+    (
+      "(2) suspend resume partial function for T.Suite.`adds (two in one). Yes: a < b`() async -> ()",
+      "T", "Suite.`adds (two in one). Yes: a < b`()"
+    ),
+    (
+      """
+      (1) await resume partial function for closure #1 @Sendable () async -> () in T.`a suite`\
+      .`adds (two`(`a: b`: Swift.Int, of: `a suite`, _: () -> ()) async -> ()
+      """, "T", "closure #1 in `a suite`.`adds (two`(`a: b`:of:_:)"
+    ),
+    (
+      "`in one` #1 () -> () in T.(`a (b) in c` in _9AA20C7C53A214BFCE5DF8269DEEAC4F)() async -> ()",
+      "T", "`in one`() in `a (b) in c`()"
+    ),
   ])
   func whatAPersonWrote(_ demangled: String, module: String, text: String) {
     let name = FunctionName(demangled: demangled)
@@ -93,12 +107,17 @@ import Testing
     ("t.Poller.inner() async -> ()", "inner()"), ("t.free(_: Swift.Int) -> ()", "free(_:)"),
     ("t.Cache.Entry.image(for: t.Key, at: t.Place.Kind) async -> t.Image", "image(for:at:)"),
     ("t.Box.value.getter : Swift.Int", "value"), ("", ""),
+    ("t.Suite.`adds (a. b)`(`a: b`: Swift.Int) async -> ()", "`adds (a. b)`(`a: b`:)"),
+    ("`in one` #1 () -> () in t.Suite.adds() async -> ()", "`in one`()"),
   ])
   func theNameAlone(_ demangled: String, name: String) {
     #expect(FunctionName(demangled: demangled).nameAlone == name)
   }
 
-  @Test(arguments: ["", "(", "(1", "closure #", " in ", "a.b.(c in _", "f(", "g<", "((((", "$s11X"])
+  @Test(arguments: [
+    "", "(", "(1", "closure #", " in ", "a.b.(c in _", "f(", "g<", "((((", "$s11X", "`", "a.`",
+    "(`", "f(`", "`a` #1 () in `",
+  ])
   func aTextThatIsNotANameDoesNotTrap(_ text: String) {
     _ = FunctionName(demangled: text)
   }
