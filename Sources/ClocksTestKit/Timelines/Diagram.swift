@@ -29,6 +29,12 @@ struct Diagram: Hashable, Sendable {
     }
   }
 
+  /// The signs that do not stand for a value by themselves: those with a meaning, and those without any.
+  static let special: Set<Character> = Set("-|#!()' ").union(withoutMeaning)
+  static let withoutMeaning: Set<Character> = [
+    "^", "[", "]", "{", "}", ";", ",", "\"", "\n", "\r", "\r\n", "\t",
+  ]
+
   let steps: [[Symbol]]
 
   /// The step at which the reader is cancelled, if there is one.
@@ -107,7 +113,7 @@ private struct DiagramParser {
     case "#": try add(.error(isExpected: true, ""))
     case "!": try add(.cancellation)
     case "'": try addQuoted()
-    case "^", "[", "]", "{", "}", ";", ",", "\"", "\n", "\t":
+    case _ where Diagram.withoutMeaning.contains(character):
       throw problem("\(String(reflecting: String(character))) has no meaning in a diagram")
     default:
       guard let symbol = value(character) else {
@@ -177,7 +183,8 @@ extension Diagram.Symbol {
   var text: String {
     switch self {
     case .value(let value, let isQuoted):
-      !isQuoted && value.count == 1 && !"-|#!()' ".contains(value) ? value : "'\(value)'"
+      !isQuoted && value.count == 1 && !Diagram.special.contains(Character(value))
+        ? value : "'\(value)'"
     case .known(let sign, _): Diagram.Symbol.value(String(sign)).text
     case .end: "|"
     case .error: "#"

@@ -33,6 +33,7 @@ import Testing
     ("  ", "a diagram has at least one step\n    \n  ^"),
     ("a-^", "\"^\" has no meaning in a diagram\n  a-^\n    ^"),
     ("🐢-[", "\"[\" has no meaning in a diagram\n  🐢-[\n     ^"),
+    ("a\r\nb", "\"\\r\\n\" has no meaning in a diagram\n  a␍␊b\n   ^"),
   ])
   func aMistakeIsExplained(text: String, problem: String) {
     let found = #expect(throws: Diagram.Problem.self) { try Diagram(text) }
@@ -85,6 +86,18 @@ import Testing
           expected  a-#
           actual    a-#
                       ^
+        """)
+  }
+
+  /// A person may copy the actual diagram into the test.
+  @Test(arguments: ["-", "|", " ", "^", "[", "]", "{", "}", ";", ",", "\""])
+  func aValueThatIsNoSignIsQuoted(value: String) throws {
+    #expect(
+      try difference("a-", [(.zero, .value(value))]) == """
+        at 0 s expected a, but got '\(value)'
+          expected  a  -
+          actual    '\(value)'-
+                    ^
         """)
   }
 
