@@ -56,7 +56,7 @@ struct ThreadStack {
     /// Tries each word as the beginning of the chain of frames, which ends at the mark or beyond it.
     ///
     /// Returns the longest chain, because remains of earlier calls look like short ones.
-    private static func functions(_ words: [UInt], at end: UInt, _ images: CodeImages) -> [UInt] {
+    static func functions(_ words: [UInt], at end: UInt, _ images: CodeImages) -> [UInt] {
       let mark = end + UInt(words.count - 1) * word
       var longest: [UInt] = []
       var last = words.count - 1
@@ -69,7 +69,8 @@ struct ThreadStack {
           // In the frame of an async function, bit 60 of the caller's address is set.
           let caller = words[place] & ~(1 << 60)
           guard
-            caller > end + UInt(place) * word, caller % 16 == 0,
+            // The caller's frame is beyond the two words of this one.
+            caller > end + UInt(place + 1) * word, caller % 16 == 0,
             let address = returnAddress(above: words[place...], isFirst: found.isEmpty, images)
           else { break }
           found += skipped(words[begin..<place], calledFrom: address, after: found.last, images)
