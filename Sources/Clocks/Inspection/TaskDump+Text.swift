@@ -1,3 +1,5 @@
+import ClocksDrawing
+
 extension TaskDump: CustomStringConvertible {
   /// The dump as a tree of about forty lines; only blocks and notes if no task is known.
   var description: String { text(mostLines: 40) }
@@ -26,7 +28,8 @@ extension TaskDump: CustomStringConvertible {
 /// The name of a task in texts, for example `#13 "poller"`.
 enum TaskLabel {
   static func of(_ id: UInt64, _ name: String?) -> String {
-    name.map { "#\(id) \"\($0)\"" } ?? "#\(id)"
+    // A line break would break the tree of a dump.
+    name.map { "#\(id) \"\($0.printable)\"" } ?? "#\(id)"
   }
 }
 

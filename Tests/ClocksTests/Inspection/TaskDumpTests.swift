@@ -101,6 +101,14 @@ import Testing
         """)
   }
 
+  @Test func aNameIsOneLine() {
+    #expect(
+      Self.text([Entry(task: Self.task(1, name: "a\nb\u{1B}[31m"))]) == """
+        Where the test's task is:
+        - task #1 "a␊b␛[31m" awaits a continuation
+        """)
+  }
+
   @Test func tasksThatWaitInTheSameWayAreSummedUp() {
     let entries = (1...10_000).map { id in
       Entry(task: Self.task(UInt(id)), sleep: "until \(id).0 seconds on TestClock")
