@@ -151,6 +151,8 @@ package struct HistoryBuilder {
 
   private mutating func sleeps(_ event: RecordedEvent, _ onActor: Int?) {
     guard let task = acts(event.task, onActor) else { return }
+    // A sleep that is cancelled before its task is suspended ends without an event.
+    if asleep[task] != nil { isCancelled(task, by: nil) }
     let deadline = event.hasTime ? event.time : nil
     asleep[task] = beginSpan(of: task, .pending, until: deadline)
     step(task, .sleeps(until: deadline))

@@ -59,23 +59,6 @@ import Testing
     #expect(lines.last?.contains("mark 2000") == true)
   }
 
-  /// The event in which the task became ready is the last of those that were dropped.
-  @Test func aTaskWhoseFirstEventWasDroppedHasItsSleeps() {
-    let events: [RecordedEvent] = [
-      .init(.began, task: 2), .init(.slept, task: 2, time: .seconds(1)), .init(.ended, task: 2),
-      .init(.timeMoved, time: .seconds(1)), .init(.woken, task: 2), .init(.enqueued, task: 2),
-      .init(.began, task: 2), .init(.slept, task: 2, time: .seconds(2)), .init(.ended, task: 2),
-    ]
-    var context = RecordingContext(start: .zero)
-    context.root = 1
-    context.names = [2: "ticker"]
-    let lines = history(events, context).lanes()
-    #expect(
-      lines == [
-        "time  ticker", "0 s   sleeps until 1 s", "1 s   wakes", "1 s   sleeps until 2 s",
-      ])
-  }
-
   @Test(arguments: [1, 5, 30, 80, 500]) func aPictureIsWellFormed(tasks: Int) throws {
     let svg = TimelinePicture(history(tasks: tasks), title: "A <test> & \"more\"\u{0}").svg
     let parsed = try ParsedElement.parse(svg)
