@@ -25,6 +25,16 @@ import Testing
       ])
   }
 
+  /// No job of the test runs while the task begins to sleep.
+  @Test func aTaskThatJoinsTheTestHasItsFirstSleep() {
+    let history = history([
+      .init(.slept, task: 2, time: .seconds(1)), .init(.timeMoved, time: .seconds(1)),
+      .init(.woken, task: 2),
+    ])
+    #expect(history.spans.map(\.kind) == [.woken])
+    #expect(history.lanes() == ["time  ticker", "0 s   sleeps until 1 s", "1 s   wakes"])
+  }
+
   /// A task that is cancelled before it is suspended never becomes ready.
   @Test func aSleepThatEndsWithoutAnEventWasCancelled() {
     let history = history([
