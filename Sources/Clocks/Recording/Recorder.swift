@@ -80,8 +80,9 @@ final class Recorder: Sendable {
   /// The text that is added to a failure of the test, if any.
   var explanation: String? { timeline.explanation(lines: lines) }
 
-  /// Notes the name of a task that does not run yet.
-  func see(_ task: UnownedJob, _ id: UInt64) {
+  /// Notes the name of a task that does not run yet, where it can be read.
+  func see(_ task: UnownedJob, _ id: UInt64, readsNames: Bool = StatusProbe.here.readsNames) {
+    guard readsNames else { return }
     let name = UnownedTask(job: task).name
     lock.withLock {
       if lookedUp.count < Self.mostNames { lookedUp.insert(id) }
