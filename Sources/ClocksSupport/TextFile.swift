@@ -87,6 +87,8 @@ extension String {
   package var fileName: String {
     var name = ""
     for character in self {
+      // A letter may have any number of accents.
+      guard name.utf8.count + character.utf8.count <= 200 else { break }
       let isPointWithin = character == "." && name.last.map { $0 != "." && $0 != "-" } == true
       if character.isLetter || character.isNumber || character == "_" || isPointWithin {
         name.append(character)

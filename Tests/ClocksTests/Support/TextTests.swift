@@ -49,6 +49,7 @@ import Testing
     ("../../etc/passwd", "etc-passwd"), ("", "timeline"), ("///", "timeline"),
     ("🐢 und Käse", "und-Käse"), (".hidden", "hidden"),
     (String(repeating: "long", count: 100), String(repeating: "long", count: 45) + "l"),
+    ("a.e" + String(repeating: "\u{301}", count: 300) + "b", "a"),
   ])
   func fileNamesAreSafe(name: String, file: String) {
     #expect(name.fileName == file)
