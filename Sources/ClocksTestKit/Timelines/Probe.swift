@@ -83,6 +83,7 @@ public final class Probe<Element: Sendable>: Sendable {
     let outcome = await reader.clock.follow(
       upTo: duration, isPaced: true, as: "Probe.expectNothing(for:)", at: callSite,
       until: { self.nextEvent(upTo: end) != nil })
+    guard outcome != .failed else { return false }
     if let event = nextEvent(upTo: end) {
       let came = Self.description(of: event)
       reader.clock.fail("Expected nothing for \(duration), but \(came).", at: callSite)

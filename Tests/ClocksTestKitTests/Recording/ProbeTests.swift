@@ -200,6 +200,18 @@ import Testing
     #expect(found.map(\.line) == Array(first..<(first + 6)))
   }
 
+  @Test(.virtualTime) func withANegativeLimitNothingIsChecked() async throws {
+    let probe = Probe(numbers(2))
+    try await Task.sleep(for: .seconds(2))
+    let found = try await failures { await probe.expectNothing(for: .seconds(-1)) }
+    #expect(
+      found.map(\.text) == [
+        "Probe.expectNothing(for:) expects a limit of zero or more, but got -1.0 seconds. Time stays at 2.0 seconds: "
+          + "a clock does not run backwards."
+      ])
+    #expect(await probe.next(within: .zero) == 1)
+  }
+
   /// A sequence that is over sends nothing more, so a failure says since when it is over.
   @Test(.virtualTime) func aCallAfterTheEndNamesTheEnd() async throws {
     let found = try await failures {
