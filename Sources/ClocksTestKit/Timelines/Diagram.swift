@@ -24,7 +24,7 @@ struct Diagram: Hashable, Sendable {
     var reason: String
 
     var description: String {
-      let indent = String(diagram.prefix(position)).columns
+      let indent = String(diagram.prefix(position)).printable.columns
       return "\(reason)\n  \(diagram.printable)\n  \(String(repeating: " ", count: indent))^"
     }
   }

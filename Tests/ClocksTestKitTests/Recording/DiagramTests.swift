@@ -33,6 +33,7 @@ import Testing
     ("  ", "a diagram has at least one step\n    \n  ^"),
     ("a-^", "\"^\" has no meaning in a diagram\n  a-^\n    ^"),
     ("🐢-[", "\"[\" has no meaning in a diagram\n  🐢-[\n     ^"),
+    ("'\u{202E}\r\n'^", "\"^\" has no meaning in a diagram\n  '␍␊'^\n      ^"),
     ("a\r\nb", "\"\\r\\n\" has no meaning in a diagram\n  a␍␊b\n   ^"),
   ])
   func aMistakeIsExplained(text: String, problem: String) {
