@@ -102,7 +102,7 @@ struct FunctionName: Hashable, Sendable {
     text = parts.joined(separator: ".")
     readLocalFunction(&rest)
     // Code that a macro has generated has no name that a user knows.
-    if text.contains("$s") { isThunk = true }
+    if parts.contains(where: { $0.contains("$s") && $0.first != "`" }) { isThunk = true }
   }
 
   /// Takes one name from the text: `inner`, or `(inner in _1A2B3C)` if it is private to a file.

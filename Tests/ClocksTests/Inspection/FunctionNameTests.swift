@@ -69,6 +69,7 @@ import Testing
       "(2) suspend resume partial function for T.Suite.`adds (two in one). Yes: a < b`() async -> ()",
       "T", "Suite.`adds (two in one). Yes: a < b`()"
     ),
+    ("T.`costs $six`() async -> ()", "T", "`costs $six`()"),
     (
       """
       (1) await resume partial function for closure #1 @Sendable () async -> () in T.`a suite`\
