@@ -59,7 +59,9 @@ private struct TaskDumpWriter {
     let count = dump.entries.count
     var text = "Where the test's \(count == 1 ? "task is" : "\(count) tasks are"):"
     for circle in dump.circles.prefix(3) {
-      let names = (circle + circle.prefix(1)).map { Self.name($0) }
+      let most = 10
+      let more = circle.count > most ? ["… (\(circle.count - most) more)"] : []
+      let names = circle.prefix(most).map(Self.name) + more + [Self.name(circle[0])]
       text +=
         circle.count == 1
         ? "\nA circle: \(names[0]) waits for itself."

@@ -165,6 +165,15 @@ import Testing
         """))
   }
 
+  @Test func aLargeCircleIsCut() {
+    let tasks = (1...UInt(100)).map { Self.task($0, awaits: .task($0 % 100 + 1)) }
+    let heading = Self.text(tasks.map { Entry(task: $0) }).split(separator: "\n")[1]
+    #expect(heading.hasPrefix("A circle: task #1 waits for task #2 waits for "))
+    #expect(
+      heading.hasSuffix(
+        " waits for task #10 waits for … (90 more) waits for task #1. None of them can go on."))
+  }
+
   @Test func manyTasksInARowAreNotACircle() {
     let count: UInt = 20_000
     let tasks = (1...count).map { Self.task($0, awaits: .task($0 + 1)) }
