@@ -19,7 +19,7 @@ struct RunRecords: Sendable {
     var failures: [String] = []
     /// The number of test cases that have begun, and have not ended.
     var open = 0
-    /// The failures so far, for the case that a test case does not end.
+    /// The failures of test cases that have not ended.
     var early: [String] = []
     /// Whether its process ended while the test ran, and that is its only failure. Another test may be the cause.
     var isOnlyCutOff: Bool { open > 0 && failures == [Self.cutOff] }
@@ -63,6 +63,11 @@ struct RunRecords: Sendable {
     for file in files.sorted(by: { $0.path < $1.path }) where file.pathExtension == "jsonl" {
       read(file)
     }
+    // A test without an end was running when its process crashed, or when the process was ended.
+    for (name, test) in tests where test.open > 0 {
+      tests[name]?.hasPassed = false
+      tests[name]?.failures += test.early + [Test.cutOff]
+    }
   }
 
   private mutating func read(_ file: URL) {
@@ -79,11 +84,6 @@ struct RunRecords: Sendable {
       if let name = line.failed { tests[name, default: Test()].early += line.failures ?? [] }
       if let name = line.name { add(line, to: &tests[name, default: Test()]) }
     }
-    // A test without an end was running when its process crashed, or when the process was ended.
-    for (name, test) in tests where test.open > 0 {
-      tests[name]?.hasPassed = false
-      tests[name]?.failures += test.early + [Test.cutOff]
-    }
   }
 
   private func add(_ line: Line, to test: inout Test) {
@@ -96,6 +96,9 @@ struct RunRecords: Sendable {
     for reason in line.reasons ?? [] where !test.reasons.contains(reason) {
       test.reasons.append(reason)
     }
-    test.failures += line.failures ?? []
+    for failure in line.failures ?? [] {
+      test.failures.append(failure)
+      if let index = test.early.firstIndex(of: failure) { test.early.remove(at: index) }
+    }
   }
 }

@@ -1,0 +1,47 @@
+import Foundation
+import TestTraits
+import Testing
+
+/// The files that the command reads and writes.
+extension EverywhereCommandTests {
+  /// Runs the command with a shell script that stands for a suite, and that may leave records of tests.
+  private func run(
+    _ options: [String], script: String, sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> ChildProcess {
+    let begin = """
+      cd "$CLOCKS_EVERYWHERE_RECORDS"
+      process='{"process":["/bin/sh","-c","true"],"folder":"/"}'
+
+      """
+    let child = try await ChildProcess.run(
+      ChildProcess.command, arguments: options + ["/bin/sh", "-c", begin + script])
+    #expect(
+      child.exitCode == 0, "\(child.standardOutput)\(child.standardError)",
+      sourceLocation: sourceLocation)
+    return child
+  }
+
+  // MARK: - Records
+
+  /// Of two test cases of a test, one ends. The process ends during the other, and a second process runs another test.
+  @Test(.enabled(if: isTested && !hasSanitizer))
+  func aTestThatIsCutOffHasEachFailureOnce() async throws {
+    let script = #"""
+      printf '%s\n' "$process" '{"began":"T.C/a(_:)"}' '{"began":"T.C/a(_:)"}' \
+        '{"failed":"T.C/a(_:)","failures":["one"]}' \
+        '{"name":"T.C/a(_:)","passed":false,"virtual":true,"failures":["one"]}' \
+        '{"failed":"T.C/a(_:)","failures":["two"]}' > 1.jsonl
+      printf '%s\n' "$process" '{"began":"T.C/b()"}' \
+        '{"name":"T.C/b()","passed":true,"virtual":true}' > 2.jsonl
+      """#
+    try await withTemporaryPath { path in
+      _ = try await run(["--report", path], script: script)
+      let report = try JSONDecoder().decode(
+        Report.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+      #expect(report.tests.map(\.result) == ["failed", "passed"])
+      #expect(
+        report.tests.map(\.reasons)
+          == [["one", "two", "The process ended while this test ran."], []])
+    }
+  }
+}
