@@ -49,7 +49,9 @@ struct MergeCommand {
         EverywhereCommand.fail("\(folder) is not a folder.")
         return 66
       }
-      let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+      // The enumerator finds nothing in a link to a folder.
+      let target = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
+      let names = FileManager.default.enumerator(atPath: target)?.compactMap { $0 as? String } ?? []
       for name in names.sorted() where name.hasSuffix(".jsonl") {
         let path = "\(folder)/\(name)"
         do {

@@ -87,6 +87,17 @@ import Testing
     }
   }
 
+  @Test func aFolderMayBeALink() async throws {
+    try await withTemporaryPath { folder in
+      try write([report("T/a()", 1, of: 1, orders: [1], classes: [1])], to: "\(folder)/reports")
+      try FileManager.default.createSymbolicLink(
+        atPath: "\(folder)/latest", withDestinationPath: "reports")
+      let child = try await merge(["\(folder)/latest"])
+      #expect(child.exitCode == 0, "\(child.standardError)")
+      #expect(child.standardOutput.contains("| `T/a()` | 1 of 1 |"), "\(child.standardOutput)")
+    }
+  }
+
   @Test func manyOrdersAreEstimated() async throws {
     // The smallest 1,024 of 8,000 hashes that are spread evenly, in two shards that share half of them.
     let distance = Int.max / 4_000
