@@ -111,9 +111,11 @@ struct MergedSearches {
     private var cases: [Case: [Search]] = [:]
 
     /// Keeps the reports with the number of shards of the latest one; others are of an earlier division.
+    ///
+    /// Dates are whole seconds. Of divisions with equal dates, the one with more shards is kept.
     init(_ name: String, _ reports: [Int: Report]) {
       self.name = name
-      let count = reports.values.max { $0.date < $1.date }?.shards ?? 1
+      let count = reports.values.max { ($0.date, $0.shards) < ($1.date, $1.shards) }?.shards ?? 1
       shards = reports.values.filter { $0.shards == count }.sorted { $0.shard < $1.shard }
       for report in shards {
         for (testCase, search) in zip(report.cases, report.searches) {

@@ -98,6 +98,19 @@ import Testing
     }
   }
 
+  /// The order of a dictionary differs between processes, so the page is made several times.
+  @Test(arguments: 1...8) func ofTwoDivisionsOfOneSecondTheLargerIsKept(_ attempt: Int) async throws
+  {
+    try await withTemporaryPath { folder in
+      let reports = (1...8).map {
+        report("T/a()", $0, of: 8 + $0, orders: [$0], classes: [1])
+      }
+      try write(reports, to: folder)
+      let child = try await merge([folder])
+      #expect(child.standardOutput.contains("| `T/a()` | 1 of 16 |"), "\(child.standardOutput)")
+    }
+  }
+
   @Test func manyOrdersAreEstimated() async throws {
     // The smallest 1,024 of 8,000 hashes that are spread evenly, in two shards that share half of them.
     let distance = Int.max / 4_000
