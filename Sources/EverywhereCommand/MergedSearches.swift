@@ -42,8 +42,10 @@ struct MergedSearches {
     var search: Search
 
     /// Whether the numbers can be those of a search, so that sums of them do not overflow.
+    ///
+    /// `CLOCKS_SHARD` accepts as many shards.
     var isPlausible: Bool {
-      1...100_000 ~= shards && 1...shards ~= shard
+      1...1_000_000 ~= shards && 1...shards ~= shard
         && [search.schedules, search.orders, search.classes, search.newClasses]
           .allSatisfy { 0...1_000_000_000_000 ~= $0 }
     }

@@ -111,6 +111,17 @@ import Testing
     }
   }
 
+  /// As many as `CLOCKS_SHARD` accepts.
+  @Test func thereMayBeAMillionShards() async throws {
+    try await withTemporaryPath { folder in
+      try write([report("T/a()", 7, of: 1_000_000, orders: [1], classes: [1])], to: folder)
+      let child = try await merge([folder])
+      #expect(child.exitCode == 1, "\(child.standardError)")
+      #expect(child.standardError.isEmpty, "\(child.standardError)")
+      #expect(child.standardOutput.contains("| `T/a()` | 1 of 1000000 | 1,000 |"))
+    }
+  }
+
   @Test func manyOrdersAreEstimated() async throws {
     // The smallest 1,024 of 8,000 hashes that are spread evenly, in two shards that share half of them.
     let distance = Int.max / 4_000
