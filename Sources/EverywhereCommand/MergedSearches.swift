@@ -197,7 +197,7 @@ struct MergedSearches {
     lines += tests.map { test in
       let searches = test.searches
       let cells = [
-        "`\(test.name.replacingOccurrences(of: "|", with: "\\|"))`",
+        Self.code(test.name).replacingOccurrences(of: "|", with: "\\|"),
         "\(test.shards.count) of \(test.count)",
         searches.reduce(0) { $0 + $1.schedules }.grouped, test.distinct(\.orderSketch),
         test.distinct(\.classSketch), searches.reduce(0) { $0 + $1.newClasses }.grouped,
@@ -217,20 +217,23 @@ struct MergedSearches {
   }
 
   private func failures(_ test: Test) -> [String] {
-    var known: Set<String> = []
+    var known: Set<[String?]> = []
     return test.shards.flatMap { report in
       report.searches.flatMap { search -> [String] in
-        guard let failure = search.failure, known.insert(failure.token + failure.text).inserted
+        guard let failure = search.failure,
+          known.insert([failure.token, failure.text, search.testCase]).inserted
         else { return [] }
         let of = report.shards > 1 ? " of shard \(report.shard)" : ""
+        let testCase = search.testCase.map { " with the arguments \(Self.code($0))" } ?? ""
+        let fence = Self.fence(failure.text, atLeast: 3)
         var lines = [
-          "### `\(test.name)`", "",
-          "Schedule \(failure.schedule.grouped)\(of) \(Self.verb(search.result)):", "",
-          "```text",
+          "### \(Self.code(test.name))", "",
+          "Schedule \(failure.schedule.grouped)\(of)\(testCase) \(Self.verb(search.result)):", "",
+          fence + "text",
         ]
         lines += failure.text.split(separator: "\n", omittingEmptySubsequences: false).map(
           String.init)
-        lines += ["```", ""]
+        lines += [fence, ""]
         if !failure.token.isEmpty {
           let arguments = failure.arguments ?? ""
           lines += ["Replay: `.schedule(\"\(failure.token)\"\(arguments))`", ""]
@@ -238,6 +241,18 @@ struct MergedSearches {
         return lines
       }
     }
+  }
+
+  /// Returns more backticks than the text has in a row, so that they end no code before its end.
+  private static func fence(_ text: String, atLeast least: Int) -> String {
+    let longest = text.split { $0 != "`" }.map(\.count).max() ?? 0
+    return String(repeating: "`", count: max(least, longest + 1))
+  }
+
+  /// Returns a text as code within a line. In Swift, the name of a test may contain backticks.
+  private static func code(_ text: String) -> String {
+    let fence = fence(text, atLeast: 1)
+    return fence.count == 1 ? "`\(text)`" : "\(fence) \(text) \(fence)"
   }
 
   private static func verb(_ result: String) -> String {

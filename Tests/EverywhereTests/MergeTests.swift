@@ -171,6 +171,43 @@ import Testing
     }
   }
 
+  /// Two test cases fail in one way. The texts are Markdown of their own.
+  @Test func aFailureNamesTheArgumentsOfItsTestCase() async throws {
+    try await withTemporaryPath { folder in
+      let lines = [1, 2].map {
+        report(
+          "T/`a``b|c`(_:)", 1, of: 1, orders: [$0], classes: [1], failure: "1::0001",
+          testCase: "\($0) `x`"
+        ).replacing("wrong", with: "```\\nwrong\\n```")
+      }
+      try write([lines.joined()], to: folder)
+      let child = try await merge([folder])
+      let failures = [1, 2].map {
+        """
+        ### ``` T/`a``b|c`(_:) ```
+
+        Schedule 9 with the arguments `` \($0) `x` `` fails:
+
+        ````text
+        ```
+        wrong
+        ```
+        ````
+
+        Replay: `.schedule("1::0001")`
+
+
+        """
+      }
+      #expect(
+        child.standardOutput.contains("## Failures\n\n\(failures.joined())## Tests\n"),
+        "\(child.standardOutput)")
+      #expect(
+        child.standardOutput.contains("\n| ``` T/`a``b\\|c`(_:) ``` | 1 of 1 |"),
+        "\(child.standardOutput)")
+    }
+  }
+
   /// The process of the second shard was killed between two test cases. Earlier versions wrote no arguments.
   @Test(arguments: [true, false])
   func aShardThatLacksATestCaseIsAFailure(_ hasArguments: Bool) async throws {
