@@ -27,6 +27,25 @@ extension Options {
     return command + Self.filter(for: test)
   }
 
+  /// The options of Swift Testing whose file a process replaces.
+  private static let replacing = [
+    "--xunit-output", "--event-stream-output-path", "--experimental-event-stream-output",
+  ]
+
+  /// Returns the arguments of a process that repeats a run, and leaves the files that the first run has written.
+  static func withoutFiles(_ arguments: [String]) -> [String] {
+    var kept: [String] = []
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      if replacing.contains(argument) {
+        _ = rest.popFirst()
+      } else if !replacing.contains(where: { argument.hasPrefix("\($0)=") }) {
+        kept.append(argument)
+      }
+    }
+    return kept
+  }
+
   /// Returns the arguments of a process that runs one test of Swift Testing.
   static func arguments(_ arguments: [String], for test: String) -> [String] {
     withoutFilters(arguments, isSwiftTest: false) + filter(for: test)

@@ -108,7 +108,7 @@ final class SuiteRunner {
       command: { number in
         let (run, process) = number.quotientAndRemainder(dividingBy: processes.count)
         let real = orders[run].isReal ? 2 * first.virtualSeconds : 0
-        let arguments = processes[process].arguments
+        let arguments = Options.withoutFiles(processes[process].arguments)
         return ChildCommand(
           arguments: test.map { Options.arguments(arguments, for: $0) } ?? arguments,
           environment: environment(folders[run], orders[run]), folder: processes[process].folder,

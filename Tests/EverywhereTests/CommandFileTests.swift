@@ -44,4 +44,22 @@ extension EverywhereCommandTests {
           == [["one", "two", "The process ended while this test ran."], []])
     }
   }
+
+  // MARK: - Files of the suite
+
+  /// The test passes first in, first out. The last process repeats it in an order in which it fails.
+  @Test(.enabled(if: isTested)) func otherOrdersLeaveTheFilesOfTheFirst() async throws {
+    try await withTemporaryPath { path in
+      let child = try await ChildProcess.run(
+        ChildProcess.command,
+        arguments: [
+          "--orders", "8", ChildProcess.testBundle, "--testing-library", "swift-testing",
+          "--xunit-output", path, "--filter", "EverywhereSamples/dependsOnTheOrder",
+        ], environment: ["EVERYWHERE_SAMPLES": "1"])
+      #expect(child.exitCode == 1, "\(child.standardOutput)\(child.standardError)")
+      let text = try String(contentsOfFile: path, encoding: .utf8)
+      #expect(text.contains("dependsOnTheOrder()"), "\(text)")
+      #expect(!text.contains("<failure"), "\(text)")
+    }
+  }
 }
