@@ -66,6 +66,9 @@ struct Options: Sendable {
     if orders > 1, replay != nil {
       throw Problem.wrong("--replay runs one order: it cannot be used with --orders")
     }
+    if seed != nil, replay != nil {
+      throw Problem.wrong("--replay names a seed: it cannot be used with --seed")
+    }
   }
 
   private static let all = ["--orders", "--seed", "--replay", "--report", "--real", "--only"]

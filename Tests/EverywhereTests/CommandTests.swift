@@ -127,6 +127,10 @@ import Testing
         ["--orders", "2", "--replay", "a@1", "x"],
         "--replay runs one order: it cannot be used with --orders"
       ),
+      (
+        ["--seed=2", "--replay", "a@1", "x"],
+        "--replay names a seed: it cannot be used with --seed"
+      ),
       (["--report", "/nowhere/a.json", "x"], "--report cannot write into /nowhere"),
       (["--report", "/tmp", "x"], "--report needs the name of a file, and /tmp is a folder"),
     ] as [([String], String)])
