@@ -81,8 +81,12 @@ struct EverywhereCommand {
         }
       }
     }
-    print(report.text)
-    try write(report)
+    let text = report.text
+    // Printing ends the process if the reader of its output has ended, so it comes last.
+    clean()
+    let written = Result { try write(report) }
+    print(text)
+    try written.get()
     return options.orders > 1 ? (report.hasFailures ? 1 : code) : code
   }
 

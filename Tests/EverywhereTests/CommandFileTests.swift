@@ -5,8 +5,11 @@ import Testing
 /// The files that the command reads and writes.
 extension EverywhereCommandTests {
   /// Runs the command with a shell script that stands for a suite, and that may leave records of tests.
+  ///
+  /// - Parameter shell: A script that runs the command, which is `"$@"`.
   private func run(
-    _ options: [String], script: String, sourceLocation: SourceLocation = #_sourceLocation
+    _ options: [String], script: String, in shell: String = "exec \"$@\"",
+    _ environment: [String: String] = [:], sourceLocation: SourceLocation = #_sourceLocation
   ) async throws -> ChildProcess {
     let begin = """
       cd "$CLOCKS_EVERYWHERE_RECORDS"
@@ -14,7 +17,9 @@ extension EverywhereCommandTests {
 
       """
     let child = try await ChildProcess.run(
-      ChildProcess.command, arguments: options + ["/bin/sh", "-c", begin + script])
+      "/bin/sh",
+      arguments: ["-c", shell, "sh", ChildProcess.command] + options
+        + ["/bin/sh", "-c", begin + script], environment: environment)
     #expect(
       child.exitCode == 0, "\(child.standardOutput)\(child.standardError)",
       sourceLocation: sourceLocation)
@@ -42,6 +47,27 @@ extension EverywhereCommandTests {
       #expect(
         report.tests.map(\.reasons)
           == [["one", "two", "The process ended while this test ran."], []])
+    }
+  }
+
+  // MARK: - The report
+
+  /// The text of the report is longer than the buffer of the output, which nothing reads.
+  @Test(.enabled(if: isTested && !hasSanitizer))
+  func theReportIsWrittenAlthoughTheReaderOfTheTextHasEnded() async throws {
+    let script = #"""
+      printf '%s\n' "$process" '{"began":"T.C/a()"}' > 1.jsonl
+      printf '{"name":"T.C/a()","passed":false,"virtual":true,"failures":["%020000d"]}' 0 >> 1.jsonl
+      """#
+    try await withTemporaryPath { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let path = "\(folder)/report"
+      _ = try await run(
+        ["--report", path], script: script, in: "\"$@\" | true", ["TMPDIR": folder])
+      let report = try JSONDecoder().decode(
+        Report.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+      #expect(report.tests.map(\.result) == ["failed"])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["report"])
     }
   }
 
