@@ -84,9 +84,9 @@ struct EverywhereCommand {
     let text = report.text
     // Printing ends the process if the reader of its output has ended, so it comes last.
     clean()
-    let written = Result { try write(report) }
+    let written = isReportADevice ? nil : Result { try write(report) }
     print(text)
-    try written.get()
+    try (written ?? Result { try write(report) }).get()
     return options.orders > 1 ? (report.hasFailures ? 1 : code) : code
   }
 
@@ -97,10 +97,25 @@ struct EverywhereCommand {
       let attributes = try? manager.attributesOfItem(atPath: path),
       attributes[.type] as? FileAttributeType == .typeRegular
     else { return }
-    try? manager.removeItem(atPath: path)
+    do {
+      try manager.removeItem(atPath: path)
+    } catch {
+      // The folder does not permit it.
+      try? Data().write(to: URL(fileURLWithPath: path))
+    }
   }
 
+  /// Whether the report goes to a file that is open already, such as `/dev/stdout` or `/dev/fd/3`.
+  private var isReportADevice: Bool { options.report?.hasPrefix("/dev/") == true }
+
   private func write(_ report: SuiteReport) throws {
-    if let path = options.report { try report.json.write(to: URL(fileURLWithPath: path)) }
+    guard let path = options.report else { return }
+    if isReportADevice {
+      // If the output is a file, opening it in another way would remove what it contains.
+      fflush(nil)
+      try TextFile.append(String(decoding: report.json, as: UTF8.self), to: path)
+    } else {
+      try report.json.write(to: URL(fileURLWithPath: path))
+    }
   }
 }

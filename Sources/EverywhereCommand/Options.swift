@@ -94,7 +94,9 @@ struct Options: Sendable {
       replay = token
     case "--report":
       let folder = URL(fileURLWithPath: value).deletingLastPathComponent().path
-      guard FileManager.default.isWritableFile(atPath: folder) else {
+      guard
+        [folder, value].contains(where: { FileManager.default.isWritableFile(atPath: $0) })
+      else {
         throw Problem.wrong("--report cannot write into \(folder)")
       }
       var isFolder: ObjCBool = false

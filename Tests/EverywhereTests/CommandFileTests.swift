@@ -71,6 +71,43 @@ extension EverywhereCommandTests {
     }
   }
 
+  /// The script and the command write into the same file.
+  @Test(.enabled(if: isTested && !hasSanitizer), arguments: [">", ">>"])
+  func theReportMayGoToTheOutput(_ redirection: String) async throws {
+    let script = #"""
+      echo 'from the suite'
+      printf '%s\n' "$process" '{"began":"T.C/a()"}' \
+        '{"name":"T.C/a()","passed":true,"virtual":true}' > 1.jsonl
+      """#
+    try await withTemporaryPath { path in
+      _ = try await run(
+        ["--report", "/dev/stdout"], script: script, in: "exec \"$@\" \(redirection) '\(path)'")
+      let text = try String(contentsOfFile: path, encoding: .utf8)
+      #expect(text.hasPrefix("from the suite\n\nclocks-everywhere: 1 test: 1 passed; "), "\(text)")
+      let start = try #require(text.range(of: "\n{\n"), "\(text)")
+      let report = try JSONDecoder().decode(
+        Report.self, from: Data(text[start.lowerBound...].utf8))
+      #expect(report.tests.map(\.name) == ["T.C/a()"])
+    }
+  }
+
+  /// Of `/dev/stdout`, too, the folder is not writable. A superuser may write anywhere.
+  @Test(.enabled(if: isTested && !hasSanitizer && geteuid() != 0))
+  func theFolderOfAReportThatExistsNeedNotBeWritable() async throws {
+    try await withTemporaryPath { folder in
+      let manager = FileManager.default
+      try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let path = "\(folder)/report"
+      try "earlier".write(toFile: path, atomically: false, encoding: .utf8)
+      try manager.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder)
+      defer { try? manager.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder) }
+      _ = try await run(["--report", path], script: "test ! -s '\(path)'")
+      let report = try JSONDecoder().decode(
+        Report.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+      #expect(report.tests.isEmpty)
+    }
+  }
+
   // MARK: - Files of the suite
 
   /// The test passes first in, first out. The last process repeats it in an order in which it fails.
