@@ -275,7 +275,7 @@ struct SuiteReport {
   /// Returns a duration as text, for example `0.24 s` or `25 h 3 min`.
   static func duration(_ seconds: Double) -> String {
     if seconds < 120 { return String(format: "%.2f s", seconds) }
-    let minutes = Int((seconds / 60).rounded())
+    guard let minutes = Int(exactly: (seconds / 60).rounded()) else { return "∞" }
     return minutes < 120 ? "\(minutes) min" : "\(minutes / 60) h \(minutes % 60) min"
   }
 

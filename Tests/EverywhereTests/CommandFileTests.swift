@@ -50,6 +50,18 @@ extension EverywhereCommandTests {
     }
   }
 
+  /// As of several tests that sleep for the longest duration.
+  @Test(.enabled(if: isTested && !hasSanitizer)) func aSumOfLongSleepsEndsNoProcess() async throws {
+    let script = #"""
+      printf '%s\n' "$process" '{"began":"T.C/a()"}' \
+        '{"name":"T.C/a()","passed":true,"virtual":true,"virtualSeconds":1e21}' > 1.jsonl
+      """#
+    let child = try await run([], script: script)
+    #expect(
+      child.standardOutput.contains(" of real time, and ∞ of virtual time\n"),
+      "\(child.standardOutput)")
+  }
+
   // MARK: - The report
 
   /// The text of the report is longer than the buffer of the output, which nothing reads.
