@@ -15,7 +15,7 @@ final class SuiteRunner {
 
   private let inherited = ProcessInfo.processInfo.environment
   /// The library that is preloaded, in the folder of this program.
-  private let library = URL(fileURLWithPath: program).resolvingSymlinksInPath()
+  private var library = URL(fileURLWithPath: program).resolvingSymlinksInPath()
     .deletingLastPathComponent().appendingPathComponent(libraryName).path
 
   #if canImport(Darwin)
@@ -26,12 +26,18 @@ final class SuiteRunner {
     private static let libraryName = "libClocksEverywhere.so"
   #endif
 
-  /// Builds the suite without preloading the library, which the tools of the build do not need.
+  /// Prepares the library, and builds the suite without preloading it: the tools of the build do not need it.
   func build() throws -> Int32 {
     guard FileManager.default.fileExists(atPath: library) else {
       EverywhereCommand.fail(
         "\(library) is missing: run `swift build -c release` where this command was built")
       return 1
+    }
+    // The variable that names the library is a list, which a space or a colon divides.
+    if library.contains(where: { " :".contains($0) }) {
+      let link = records.appendingPathComponent(Self.libraryName).path
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: library)
+      library = link
     }
     guard options.isSwiftTest, !options.command.contains("--skip-build") else { return 0 }
     Progress.show("building", isLast: true)

@@ -120,6 +120,27 @@ extension EverywhereCommandTests {
     }
   }
 
+  // MARK: - The library
+
+  @Test(.enabled(if: isTested && !hasSanitizer))
+  func theFolderOfTheCommandMayContainSpacesAndColons() async throws {
+    try await withTemporaryPath { temporary in
+      let folder = "\(temporary)/a b:c"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let command = URL(fileURLWithPath: ChildProcess.command)
+      for name in [command.lastPathComponent, "libClocksEverywhere.so"] {
+        try FileManager.default.copyItem(
+          atPath: command.deletingLastPathComponent().appendingPathComponent(name).path,
+          toPath: "\(folder)/\(name)")
+      }
+      let child = try await ChildProcess.run(
+        "\(folder)/\(command.lastPathComponent)",
+        arguments: ["/bin/sh", "-c", "grep -c libClocksEverywhere.so /proc/self/maps"])
+      #expect(child.exitCode == 0, "\(child.standardError)")
+      #expect(!child.standardError.contains("LD_PRELOAD"), "\(child.standardError)")
+    }
+  }
+
   // MARK: - Files of the suite
 
   /// The test passes first in, first out. The last process repeats it in an order in which it fails.
