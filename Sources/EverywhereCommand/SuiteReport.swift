@@ -225,7 +225,7 @@ struct SuiteReport {
     if virtualSeconds >= 0.005 {
       text += ", and \(Self.duration(virtualSeconds)) of virtual time"
     }
-    if let baselineSeconds {
+    if let baselineSeconds, entries.values.allSatisfy({ $0.baseline?.open == 0 }) {
       text += """
         . Added up, the tests took \(Self.duration(baselineSeconds)) without virtual time, and \
         \(Self.duration(testSeconds)) with it

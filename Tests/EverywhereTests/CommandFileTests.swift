@@ -50,6 +50,21 @@ extension EverywhereCommandTests {
     }
   }
 
+  /// The repetition leaves no record.
+  @Test(.enabled(if: isTested && !hasSanitizer))
+  func theTimesOfARepetitionThatEndsEarlyAreNotCompared() async throws {
+    let script = #"""
+      printf '%s\n' "$process" '{"began":"T.C/a()"}' \
+        '{"name":"T.C/a()","passed":false,"virtual":true,"realSeconds":3}' > 1.jsonl
+      """#
+    let child = try await run([], script: script)
+    #expect(
+      child.standardOutput.contains(
+        "missing in the repetition in real time, which ended early:\n  T.C/a()"),
+      "\(child.standardOutput)")
+    #expect(!child.standardOutput.contains("Added up"), "\(child.standardOutput)")
+  }
+
   /// As of several tests that sleep for the longest duration.
   @Test(.enabled(if: isTested && !hasSanitizer)) func aSumOfLongSleepsEndsNoProcess() async throws {
     let script = #"""
