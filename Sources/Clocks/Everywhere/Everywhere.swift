@@ -142,13 +142,15 @@ package enum EverywhereSettings {
 
   /// Returns whether `pattern` is the name of the test, or of a suite or module around it.
   ///
-  /// The beginning and the parentheses may be missing: `Shop.Cart/total()` is named by `Cart/total` and `Cart`.
+  /// The beginning and the parentheses may be missing: `Shop.Cart/total()` is named by `Cart/total` and `Cart`. With
+  /// parentheses, a pattern names no other function, such as `total(of:)`.
   package static func names(_ pattern: String, _ name: String) -> Bool {
-    func parts(_ text: String) -> [Substring] {
-      text.split { $0 == "." || $0 == "/" }.map { $0.prefix { $0 != "(" } }
-    }
+    func parts(_ text: String) -> [Substring] { text.split { $0 == "." || $0 == "/" } }
     let (wanted, all) = (parts(pattern), parts(name))
-    return !wanted.isEmpty && all.contains(wanted)
+    return !wanted.isEmpty
+      && all.indices.contains { start in
+        all[start...].starts(with: wanted) { $0 == $1 || $0.hasPrefix("\($1)(") }
+      }
   }
 }
 
