@@ -115,9 +115,12 @@ final class SuiteRunner {
         let (run, process) = number.quotientAndRemainder(dividingBy: processes.count)
         let real = orders[run].isReal ? 2 * first.virtualSeconds : 0
         let arguments = Options.withoutFiles(processes[process].arguments)
+        // `swift test` names the file for the coverage. A process without a name leaves `default.profraw` in its folder.
+        let environment = environment(folders[run], orders[run])
+          .merging(["LLVM_PROFILE_FILE": "/dev/null"]) { inherited, _ in inherited }
         return ChildCommand(
           arguments: test.map { Options.arguments(arguments, for: $0) } ?? arguments,
-          environment: environment(folders[run], orders[run]), folder: processes[process].folder,
+          environment: environment, folder: processes[process].folder,
           output: .none, limit: 60 + 20 * first.realSeconds + real)
       },
       ended: { number, code in

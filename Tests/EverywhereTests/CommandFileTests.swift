@@ -173,4 +173,19 @@ extension EverywhereCommandTests {
       #expect(!text.contains("<failure"), "\(text)")
     }
   }
+
+  /// In a build for coverage, a process without the variable leaves a file in the folder of the package.
+  @Test(.enabled(if: isTested && !hasSanitizer)) func otherOrdersWriteNoCoverage() async throws {
+    let script = #"""
+      process='{"process":["/bin/sh","-c","echo $LLVM_PROFILE_FILE > $FOUND"],"folder":"/"}'
+      printf '%s\n' "$process" '{"began":"T.C/a()"}' \
+        '{"name":"T.C/a()","passed":true,"virtual":true}' > 1.jsonl
+      """#
+    try await withTemporaryPath { path in
+      _ = try await run(
+        ["--orders", "2"], script: script, in: "unset LLVM_PROFILE_FILE; exec \"$@\"",
+        ["FOUND": path])
+      #expect(try String(contentsOfFile: path, encoding: .utf8) == "/dev/null\n")
+    }
+  }
 }
