@@ -31,7 +31,8 @@ final class ChildProcesses {
 
   private struct Running {
     var index: Int
-    var deadline: Date?
+    /// On a clock that neither a change of the date nor a machine that sleeps moves.
+    var deadline: SuspendingClock.Instant?
   }
 
   private var running: [pid_t: Running] = [:]
@@ -132,7 +133,7 @@ final class ChildProcesses {
   }
 
   private func endOverdue() {
-    for (process, child) in running where child.deadline.map({ $0 < Date() }) ?? false {
+    for (process, child) in running where child.deadline.map({ $0 < .now }) ?? false {
       killTree(of: process)
     }
   }
@@ -156,8 +157,8 @@ final class ChildProcesses {
     let members = running.keys.flatMap(ProcessTree.descendants)
     for process in running.keys { kill(-process, number) }
     // The children get two seconds, in which `swift test` can end its test process.
-    let deadline = Date() + 2
-    while !running.isEmpty, Date() < deadline {
+    let deadline = SuspendingClock.now + .seconds(2)
+    while !running.isEmpty, .now < deadline {
       if nextSignal() == SIGCHLD { reap { _, _ in } }
     }
     for process in running.keys { kill(-process, SIGKILL) }
@@ -217,7 +218,7 @@ final class ChildProcesses {
       throw Problem(
         description: "cannot run \(command.arguments[0]): \(String(cString: strerror(error)))")
     }
-    running[process] = Running(index: index, deadline: command.limit.map { Date() + $0 })
+    running[process] = Running(index: index, deadline: command.limit.map { .now + .seconds($0) })
   }
 }
 

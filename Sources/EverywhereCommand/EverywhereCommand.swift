@@ -45,9 +45,9 @@ struct EverywhereCommand {
     let built = try runner.build()
     guard built == 0 else { return built }
 
-    let start = Date()
+    let start = ContinuousClock.now
     let (code, first) = try runner.runCommand()
-    var report = SuiteReport(options: options, realSeconds: Date().timeIntervalSince(start))
+    var report = SuiteReport(options: options, realSeconds: (.now - start).seconds)
     if let test = options.replay?.test, first.tests[test] == nil {
       throw Options.Problem.wrong(
         "--replay names \(test), but the command has no such test that can run in virtual time.")
