@@ -237,9 +237,9 @@ struct SuiteReport {
   /// How many tests have each result, for example `18 passed in all, 1 is order-dependent`.
   private var results: [String] {
     let counts = Dictionary(grouping: entries.values, by: \.result).mapValues(\.count)
-    let all = options.orders > 1 ? " in all" : ""
+    let isAll = options.orders > 1 && entries.values.allSatisfy { $0.passed + $0.failed == runs }
     return [
-      counts[.passed].map { "\($0) passed\(all)" },
+      counts[.passed].map { "\($0) passed\(isAll ? " in all" : "")" },
       counts[.orderDependent].map { "\($0) \($0 == 1 ? "is" : "are") order-dependent" },
       counts[.differs].map { "\($0) failed only in virtual time" },
       counts[.failed].map { "\($0) failed" },

@@ -65,6 +65,19 @@ extension EverywhereCommandTests {
     #expect(!child.standardOutput.contains("Added up"), "\(child.standardOutput)")
   }
 
+  /// The second process ends before the test begins.
+  @Test(.enabled(if: isTested && !hasSanitizer))
+  func aTestThatIsMissingInAnOrderHasNotPassedInAll() async throws {
+    let script = #"""
+      printf '%s\n' "$process" '{"began":"T.C/a()"}' \
+        '{"name":"T.C/a()","passed":true,"virtual":true}' > 1.jsonl
+      """#
+    let child = try await run(["--orders", "2"], script: script)
+    #expect(
+      child.standardOutput.contains("\nclocks-everywhere: 1 test in 2 orders: 1 passed; "),
+      "\(child.standardOutput)")
+  }
+
   /// As of several tests that sleep for the longest duration.
   @Test(.enabled(if: isTested && !hasSanitizer)) func aSumOfLongSleepsEndsNoProcess() async throws {
     let script = #"""
