@@ -90,10 +90,11 @@ struct EverywhereCommand {
     return options.orders > 1 ? (report.hasFailures ? 1 : code) : code
   }
 
-  /// Removes an earlier report, which would look like that of a run that ends early. `/dev/stdout` stays.
+  /// Removes an earlier report, which would look like that of a run that ends early. A link to it stays.
   private func removeReport() {
     let manager = FileManager.default
-    guard let path = options.report,
+    guard !isReportADevice,
+      let path = options.report.map({ URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }),
       let attributes = try? manager.attributesOfItem(atPath: path),
       attributes[.type] as? FileAttributeType == .typeRegular
     else { return }

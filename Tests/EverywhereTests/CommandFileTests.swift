@@ -131,6 +131,20 @@ extension EverywhereCommandTests {
     }
   }
 
+  @Test(.enabled(if: isTested && !hasSanitizer))
+  func anEarlierReportIsRemovedThroughALink() async throws {
+    try await withTemporaryPath { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      let (file, link) = ("\(folder)/file", "\(folder)/link")
+      try "earlier".write(toFile: file, atomically: false, encoding: .utf8)
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+      _ = try await run(["--report", link], script: "test ! -e '\(file)' && test -L '\(link)'")
+      let report = try JSONDecoder().decode(
+        Report.self, from: Data(contentsOf: URL(fileURLWithPath: file)))
+      #expect(report.tests.isEmpty)
+    }
+  }
+
   /// Of `/dev/stdout`, too, the folder is not writable. A superuser may write anywhere.
   @Test(.enabled(if: isTested && !hasSanitizer && geteuid() != 0))
   func theFolderOfAReportThatExistsNeedNotBeWritable() async throws {
