@@ -135,6 +135,22 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     check(4)
   }
 
+  /// A timer that fires does not end the run.
+  func testOneRunLastsUntilItsLimit() {
+    let timer = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: true) { [log] _ in log.add() }
+    _ = RunLoop.current.run(mode: .default, before: start + 0.7)
+    timer.invalidate()
+    XCTAssertEqual(log.tenths(since: start), [2, 4, 6])
+    check(7)
+  }
+
+  func testABlockEndsARun() {
+    DispatchQueue.main.asyncAfter(deadline: .now() + 0.3) { [log] in log.add() }
+    _ = RunLoop.current.run(mode: .default, before: start + 5)
+    XCTAssertEqual(log.tenths(since: start), [3])
+    check(3)
+  }
+
   func testATimerIsMoved() {
     let done = expectation(description: "fired")
     let timer = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: false) { [log] _ in

@@ -90,6 +90,19 @@
       }
     }
 
+    /// Virtual time has not moved when the real time of a run is over.
+    @Test func aRunOfARunLoopLastsUntilASourceWasHandled() {
+      owner.jobBegins()
+      let waits = ThreadWaits(owner, .thread)
+      var runs = 0
+      let result = waits.runInnerLoop(60) { _ in
+        runs += 1
+        // Some runs may be for blocks that other tests have passed to their run loops.
+        return runs < 40 ? MainRunLoop.timedOut : MainRunLoop.handledSource
+      }
+      #expect(runs >= 40 && result == MainRunLoop.handledSource)
+    }
+
     /// A timer is due while no thread of its test is in a run loop.
     @Test func aTestTakesOnlyItsOwnTimers() {
       let other = CountingOwner(isVirtual: true)

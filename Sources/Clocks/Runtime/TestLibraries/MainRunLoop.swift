@@ -21,8 +21,8 @@ enum MainRunLoop {
     run?(mode, seconds, returnsAfterOneSource) ?? finished
   }
 
-  /// `kCFRunLoopRunFinished`, `kCFRunLoopRunStopped` and `kCFRunLoopRunTimedOut`.
-  static let (finished, stopped, timedOut) = (Int32(1), Int32(2), Int32(3))
+  /// `kCFRunLoopRunFinished`, `…Stopped`, `…TimedOut` and `…HandledSource`.
+  static let (finished, stopped, timedOut, handledSource) = (Int32(1), Int32(2), Int32(3), Int32(4))
 
   static var ofThread: UnsafeRawPointer? { current?() }
 

@@ -4,8 +4,15 @@ import Synchronization
 #if os(Linux) && canImport(Glibc)
   // Run loops, in which XCTest waits.
   extension ThreadWaits {
-    /// Runs the run loop for at most `seconds` of virtual time, which take less real time.
-    private func runLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
+    /// Runs the run loop until an instant of virtual time, or for a short real time.
+    ///
+    /// - Parameters:
+    ///   - isSlice: Whether the run is a slice of a wait of XCTest. Then the limit is the end of the wait.
+    ///   - isPoll: Whether the run handles only what is ready.
+    private func runLoop(
+      until limit: Duration, isSlice: Bool = false, isPoll: Bool = false,
+      _ run: (Double) -> Int32
+    ) -> Int32 {
       if isMain, owner.pausedWaits == .all { RunLoopTimers.adopt(for: owner) }
       var rounds = 0
       while rounds < Self.mostRounds, RunLoopTimers.takeOverdue(of: owner) || hasNewBlocks {
@@ -15,10 +22,8 @@ import Synchronization
         if isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
       }
       let now = owner.virtualNow
-      var deadline = saturatingSum(now, .seconds(max(0, min(seconds, 1e12))))
-      // A callback within a slice may run the run loop for as short a time. That run is not a slice.
-      let isSlice = seconds < 0.101 && deadlines.last?.uses == uses - 1
-      if isSlice, let wait = deadlines.last { deadline = wait.end }
+      // A timer that has fired may have moved time beyond the limit.
+      let deadline = isSlice ? limit : max(limit, now)
       // XCTest waits for an async method for an unlimited time.
       let isEndless = deadline - now > .seconds(86_400 * 29)
       // While nothing else is pending, the wait may be for real work, and time must not jump to the timeout.
@@ -37,7 +42,7 @@ import Synchronization
         noteTimeout(1)
         _ = owner.enqueue(timeout, after: deadline - now)
       }
-      let real = seconds <= 0 ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
+      let real = isPoll ? 0 : isHeld && quietSlices == 0 ? 0.001 : 0.01
       let isReady = { () -> Int32? in
         // Read after `isHeld` was computed: work that has just ended, and so does not count for `isHeld`, may have
         // stopped the run loop.
@@ -105,7 +110,9 @@ import Synchronization
       defer { end() }
       isStopped.store(false, ordering: .relaxed)
       while !owner.isOver {
-        let result = runLoop(1e10) { MainRunLoop.run(seconds: $0, returnsAfterOneSource: false) }
+        let result = runLoop(until: saturatingSum(owner.virtualNow, .seconds(1e10))) {
+          MainRunLoop.run(seconds: $0, returnsAfterOneSource: false)
+        }
         if isStopped.exchange(false, ordering: .relaxed) { return }
         if result == MainRunLoop.finished || result == MainRunLoop.stopped { return }
       }
@@ -113,13 +120,38 @@ import Synchronization
       MainRunLoop.run(seconds: 1e10, returnsAfterOneSource: false)
     }
 
-    /// Runs a run loop within the run loop of the job. A stop ends only the inner run loop.
-    func runInnerLoop(_ seconds: Double, _ run: (Double) -> Int32) -> Int32 {
+    /// Runs a run loop within the run loop of the job for at most `seconds` of virtual time, which take less real time.
+    ///
+    /// A stop ends only the inner run loop.
+    ///
+    /// - Parameter mayEndEarly: Whether the run may end after a short real time, as a slice does.
+    func runInnerLoop(
+      _ seconds: Double, mayEndEarly: Bool = false, _ run: (Double) -> Int32
+    ) -> Int32 {
       begin(isInRunLoop: true)
       defer { end() }
       let outer = isStopped.exchange(false, ordering: .relaxed)
       defer { isStopped.store(outer, ordering: .relaxed) }
-      return runLoop(seconds, run)
+      let isPoll = seconds <= 0
+      // A callback within a slice may run the run loop for as short a time. That run is not a slice.
+      if seconds < 0.101, let wait = deadlines.last, wait.uses == uses - 1 {
+        return runLoop(until: wait.end, isSlice: true, isPoll: isPoll, run)
+      }
+      let limit = saturatingSum(owner.virtualNow, .seconds(max(0, min(seconds, 1e12))))
+      var hasHandledSource = false
+      while true {
+        let result = runLoop(until: limit, isPoll: isPoll) {
+          let result = run($0)
+          if result == MainRunLoop.handledSource { hasHandledSource = true }
+          return result
+        }
+        // In real time, a timer does not end the run. Once the test is over, the caller's next run takes real time.
+        guard result == MainRunLoop.timedOut else { return result }
+        if hasHandledSource { return MainRunLoop.handledSource }
+        guard owner.virtualNow < limit, !mayEndEarly, owner.pausedWaits == .all else {
+          return result
+        }
+      }
     }
 
     /// The waits of XCTest that the current thread has begun and not ended; `nil` if there are none.
@@ -131,7 +163,9 @@ import Synchronization
     /// Waits as a slice of `XCTWaiter` would if the thread's run loop had a source.
     func waitWithoutSources() {
       guard !isMain else { return }
-      _ = runInnerLoop(0.1) { wake.wait(seconds: $0) ? MainRunLoop.stopped : MainRunLoop.timedOut }
+      _ = runInnerLoop(0.1, mayEndEarly: true) {
+        wake.wait(seconds: $0) ? MainRunLoop.stopped : MainRunLoop.timedOut
+      }
     }
 
     // MARK: - Timers
