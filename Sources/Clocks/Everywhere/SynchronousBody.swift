@@ -10,6 +10,8 @@ enum SynchronousBody {
     let (begun, over) = (ThreadSemaphore(), ThreadSemaphore())
     // A thread of the scope sets this before it signals `begun`. The main thread reads it only after that signal.
     nonisolated(unsafe) var end: UnsafeContinuation<Void, Never>?
+    // Other code may have let all jobs run on the main thread, as `withMainSerialExecutor` does.
+    let needsMain = JobHook.ofOtherCode != nil
     var context = ThreadContext(owner: time.scheduler)
     context.run { _ in
       Task { @Sendable @concurrent in
@@ -18,14 +20,13 @@ enum SynchronousBody {
           end = continuation
           // The main thread's job is counted before this job ends, so that the scope is not idle in between.
           time.scheduler.jobBegins()
-          signal(begun)
+          if needsMain { signal(begun) } else { begun.signal() }
         }
         await time.end()
         signal(over)
       }
     }
-    // Other code may have let all jobs run on the main thread, as `withMainSerialExecutor` does.
-    if JobHook.ofOtherCode == nil { begun.wait() } else { runLoop(until: begun) }
+    if needsMain { runLoop(until: begun) } else { begun.wait() }
     context = ThreadContext(owner: time.scheduler, isInJob: true)
     let waits = ThreadWaits(time.scheduler, .method)
     context.waits = waits
@@ -40,14 +41,17 @@ enum SynchronousBody {
     runLoop(until: over)
   }
 
+  /// Nothing is passed to the main queue: it would end a run of the run loop in this test, or in a later one.
   private static func signal(_ event: ThreadSemaphore) {
     event.signal()
-    RuntimeHooks.startThread(on: .main) {}
+    MainRunLoop.interrupt()
   }
 
   /// Waits in the run loop, because jobs of the scope may need the main thread.
   private static func runLoop(until event: ThreadSemaphore) {
+    MainRunLoop.beginInterruptible()
     while !event.wait(seconds: 0) { MainRunLoop.run(seconds: 0.01) }
+    MainRunLoop.endInterruptible()
   }
 }
 
