@@ -1,3 +1,4 @@
+import CoreFoundation
 import Foundation
 import XCTest
 
@@ -149,6 +150,18 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     _ = RunLoop.current.run(mode: .default, before: start + 5)
     XCTAssertEqual(log.tenths(since: start), [3])
     check(3)
+  }
+
+  /// The test itself calls the function by which Foundation runs a run loop.
+  func testARunOfCoreFoundation() {
+    let timer = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: true) { [log] _ in log.add() }
+    XCTAssertEqual(CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.7, false), .timedOut)
+    timer.invalidate()
+    XCTAssertEqual(log.tenths(since: start), [2, 4, 6])
+    check(7)
+    DispatchQueue.main.asyncAfter(deadline: .now() + 0.2) { [log] in log.add() }
+    XCTAssertEqual(CFRunLoopRunInMode(kCFRunLoopDefaultMode, 5, true), .handledSource)
+    check(9)
   }
 
   func testATimerIsMoved() {

@@ -173,8 +173,9 @@ package enum RuntimeClocks {
 
     private static let secondsFrom1970To2001 = 978_307_200.0
 
-    private static let runLoop:
-      Interposed<@convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32> = Interposed(
+    /// In suites that were not written for virtual time, the test bundle's own calls are replaced, too.
+    static let runLoop: Interposed<@convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32> =
+      Interposed(
         "CFRunLoopRunInMode"
       ) { mode, seconds, returnsAfterOneSource in
         guard let context = ThreadContext.current, virtualDate != nil else {

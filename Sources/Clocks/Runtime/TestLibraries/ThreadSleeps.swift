@@ -56,7 +56,8 @@ import ClocksSupport
         [
           nanosleep.entry, sleep.entry, ThreadRunLoops.stop.entry, perform.entry,
           createThread.entry,
-        ], knownIn: "libFoundation.so", and: [usleep.entry, run.entry],
+        ], knownIn: "libFoundation.so",
+        and: [usleep.entry, run.entry, FoundationWaits.runLoop.entry],
         in: .users, together: false)
       CallTables.redirect(
         [createFoundationThread.entry, uptime.entry], knownIn: "libFoundation.so", together: false)
