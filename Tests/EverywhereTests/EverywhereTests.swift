@@ -381,6 +381,17 @@ import Testing
     #expect(seconds["testATimerIsLeftBehind"].map(Self.withoutReadings) == end)
   }
 
+  @Test func aTestThatRunsAnotherOneHasARecord() async throws {
+    let (records, child) = try await run(
+      "EverywhereTests.EverywhereXCTNestedSamples", library: "xctest")
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    let names = ["EverywhereInnerCase/testInner", "EverywhereXCTNestedSamples/testRunsAnotherTest"]
+    #expect(records.keys.sorted() == names.map { "EverywhereTests.\($0)" })
+    for record in records.values.joined() {
+      #expect(record.passed == true && record.virtual == true && record.reasons == [])
+    }
+  }
+
   /// XCTest makes the clocks of properties before the test has a scope.
   @Test(arguments: [
     ("EverywhereXCTClockSamples/testAClockOfTheTestCase", false),

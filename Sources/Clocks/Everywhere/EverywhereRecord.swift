@@ -45,7 +45,7 @@ package final class EverywhereRecord: Sendable {
     }
   }
 
-  /// Notes that the test runs in virtual time because of its own trait.
+  /// Notes that the test runs in virtual time because of its own trait, or of the test within which it runs.
   package func noteOwnScope() { lock.withLock { state.isVirtual = true } }
 
   /// Adds a reason if a test of XCTest has run in real time without one.

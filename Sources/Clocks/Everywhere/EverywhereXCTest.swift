@@ -6,16 +6,10 @@ enum EverywhereXCTest {
   /// Guards `current`: XCTest runs one test at a time, on the main thread, but any thread may record a failure.
   /// Rank `leaf`.
   private static let lock = Lock(.leaf)
-  @exclusivity(unchecked) nonisolated(unsafe) private static var current: EverywhereRecord?
+  /// The records of the current test and, before it, of the tests within which it runs: a test may run another one.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var current: [EverywhereRecord] = []
 
-  private static var record: EverywhereRecord? {
-    get { lock.withLock { current } }
-    set {
-      // The old record is released without the lock.
-      var other = newValue
-      lock.withLock { swap(&current, &other) }
-    }
-  }
+  private static var record: EverywhereRecord? { lock.withLock { current.last } }
 
   /// Prepares the process, before it has a second thread.
   static func begin() {
@@ -24,13 +18,15 @@ enum EverywhereXCTest {
       by: (
         willStart: { testCase in
           XCTestInvocation.replace(inClassOf: testCase)
-          record = EverywhereRecord(XCTestInvocation.name(of: testCase))
+          let new = EverywhereRecord(XCTestInvocation.name(of: testCase))
+          lock.withLock { current.append(new) }
         },
         didFail: { record?.add(failure: $0) },
         didFinish: { _ in
           record?.noteIfUnseen()
           record?.end()
-          record = nil
+          // The record is released without the lock.
+          _ = lock.withLock { current.popLast() }
         }
       ))
     let isReplaced = XCTestInvocation.replace { testCase, original in run(testCase, original) }
@@ -43,9 +39,15 @@ enum EverywhereXCTest {
   }
 
   private static func run(_ testCase: AnyObject, _ original: () -> Void) {
-    guard let record, UnownedTask.currentID == nil, ThreadWaits.ofThread == nil,
-      let plan = EverywhereSettings.plan(for: record)
-    else { return original() }
+    guard let record else { return original() }
+    if ThreadWaits.ofThread != nil {
+      // The test runs within another one, in whose scope its time is virtual.
+      record.noteOwnScope()
+      return original()
+    }
+    guard UnownedTask.currentID == nil, let plan = EverywhereSettings.plan(for: record) else {
+      return original()
+    }
     if holdsTestClock(testCase, depth: 2) {
       record.add(
         reason: """
