@@ -152,6 +152,15 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     check(3)
   }
 
+  /// The block is handled before the thread waits, together with one that was passed to the run loop.
+  func testABlockThatIsReadyEndsARun() {
+    RunLoop.main.perform { [log] in log.add() }
+    DispatchQueue.main.async { [log] in log.add() }
+    _ = RunLoop.current.run(mode: .default, before: start + 5)
+    XCTAssertEqual(log.tenths(since: start), [0, 0])
+    check(0)
+  }
+
   /// The test itself calls the function by which Foundation runs a run loop.
   func testARunOfCoreFoundation() {
     let timer = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: true) { [log] _ in log.add() }

@@ -9,9 +9,10 @@ import Synchronization
     /// - Parameters:
     ///   - isSlice: Whether the run is a slice of a wait of XCTest. Then the limit is the end of the wait.
     ///   - isPoll: Whether the run handles only what is ready.
+    ///   - hasHandledSource: Returns whether `run` has handled a source, which ends the run.
     private func runLoop(
       until limit: Duration, isSlice: Bool = false, isPoll: Bool = false,
-      _ run: (Double) -> Int32
+      unless hasHandledSource: () -> Bool = { false }, _ run: (Double) -> Int32
     ) -> Int32 {
       if isMain, owner.pausedWaits == .all { RunLoopTimers.adopt(for: owner) }
       var rounds = 0
@@ -20,6 +21,7 @@ import Synchronization
         passedBlocks = MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent)
         RunLoopTimers.fire(for: owner, run)
         if isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
+        if hasHandledSource() { return MainRunLoop.handledSource }
       }
       let now = owner.virtualNow
       // A timer that has fired may have moved time beyond the limit.
@@ -139,12 +141,13 @@ import Synchronization
       }
       let limit = saturatingSum(owner.virtualNow, .seconds(max(0, min(seconds, 1e12))))
       var hasHandledSource = false
+      func runOnce(_ seconds: Double) -> Int32 {
+        let result = run(seconds)
+        if result == MainRunLoop.handledSource { hasHandledSource = true }
+        return result
+      }
       while true {
-        let result = runLoop(until: limit, isPoll: isPoll) {
-          let result = run($0)
-          if result == MainRunLoop.handledSource { hasHandledSource = true }
-          return result
-        }
+        let result = runLoop(until: limit, isPoll: isPoll, unless: { hasHandledSource }, runOnce)
         // In real time, a timer does not end the run. Once the test is over, the caller's next run takes real time.
         guard result == MainRunLoop.timedOut else { return result }
         if hasHandledSource { return MainRunLoop.handledSource }
