@@ -120,7 +120,7 @@ func exploredSample(
     for (name, value, text) in [
       ("CLOCKS_SCHEDULES", "many", "CLOCKS_SCHEDULES is \"many\", but can only be a number of"),
       ("CLOCKS_SEED", "dice", "CLOCKS_SEED is \"dice\", but can only be a number from"),
-      ("CLOCKS_SHARD", "17/16", "CLOCKS_SHARD is \"17/16\", but can only be one of several"),
+      ("CLOCKS_SHARD", "17/16", "CLOCKS_SHARD is \"17/16\", but can only be the number of a part"),
     ] {
       let child = try await exploredSample(sample, [name: value])
       #expect(child.exitCode == 2)
