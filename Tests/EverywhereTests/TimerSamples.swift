@@ -152,6 +152,21 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     check(3)
   }
 
+  func testAJobOfTheMainActorEndsARun() {
+    Task { @MainActor [log] in
+      try await Task.sleep(for: .milliseconds(300))
+      log.add()
+      // A sleep begins, and time must not move before the run has ended.
+      try await Task.sleep(for: .milliseconds(100))
+      log.add()
+    }
+    while log.tenths(since: start).isEmpty {
+      _ = RunLoop.current.run(mode: .default, before: start + 5)
+    }
+    XCTAssertEqual(log.tenths(since: start), [3])
+    check(3)
+  }
+
   /// The block is handled before the thread waits, together with one that was passed to the run loop.
   func testABlockThatIsReadyEndsARun() {
     RunLoop.main.perform { [log] in log.add() }

@@ -127,6 +127,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let start = RealTime(in: .zero)
     RuntimeHooks.startThread(on: executor) {
       let waited = start.nanosecondsSince
+      if executor == .main { ThreadWaits.sourceBegins() }
       let number = self.change { $0.requestedThreadBegins(on: executor, after: waited) }
       if let number, let job = self.pump(on: executor, number) { UnownedJobs.submit(job) }
     }

@@ -89,6 +89,7 @@ import ClocksSupport
       _ number: UInt64? = nil, on queue: BlockQueue, isBarrier: Bool = false, of owner: TaskOwner,
       for purpose: ThreadContext.Purpose = .nothing, _ body: () -> Void
     ) {
+      if queue.isMain { ThreadWaits.sourceBegins() }
       let number = number ?? owner.workBegan(on: queue, isBarrier: isBarrier)
       var mark: UInt8 = 0
       owner.workRuns(

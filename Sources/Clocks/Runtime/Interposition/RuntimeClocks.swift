@@ -182,7 +182,9 @@ package enum RuntimeClocks {
           return runLoop.original(mode, seconds, returnsAfterOneSource)
         }
         if let waits = ThreadWaits.ofXCTest ?? ThreadWaits.ofAnyKind {
-          return waits.runInnerLoop(seconds) { runLoop.original(mode, $0, returnsAfterOneSource) }
+          return waits.runInnerLoop(seconds, endsAfterSource: returnsAfterOneSource) {
+            runLoop.original(mode, $0, returnsAfterOneSource)
+          }
         }
         context.pointee.runLoops.begin()
         defer { context.pointee.runLoops.end() }

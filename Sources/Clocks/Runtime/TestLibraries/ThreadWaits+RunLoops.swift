@@ -36,6 +36,7 @@ import Synchronization
       firedTimers = timers
       let next = min(deadline - now, RunLoopTimers.delay(for: owner) ?? deadline - now)
       let isHeld = !isEndless && isQuiet && mayBeForRealWork(until: next)
+      mayBeForRealWork = isHeld
       let depth = depth.load(ordering: .relaxed) + 1
       let timeout = TimedCallback("run loop") { [self] in
         if self.depth.load(ordering: .relaxed) == depth { wakeUp() }
@@ -126,9 +127,13 @@ import Synchronization
     ///
     /// A stop ends only the inner run loop.
     ///
-    /// - Parameter mayEndEarly: Whether the run may end after a short real time, as a slice does.
+    /// - Parameters:
+    ///   - endsAfterSource: Whether the run ends when it has handled a source.
+    ///   - mayEndEarly: Whether the run may end after a short real time, as a slice does. A run that may be for real work
+    ///     always may: a thread may only have woken the run loop, as Foundation does when a process has ended.
     func runInnerLoop(
-      _ seconds: Double, mayEndEarly: Bool = false, _ run: (Double) -> Int32
+      _ seconds: Double, endsAfterSource: Bool = false, mayEndEarly: Bool = false,
+      _ run: (Double) -> Int32
     ) -> Int32 {
       begin(isInRunLoop: true)
       defer { end() }
@@ -140,6 +145,9 @@ import Synchronization
         return runLoop(until: wait.end, isSlice: true, isPoll: isPoll, run)
       }
       let limit = saturatingSum(owner.virtualNow, .seconds(max(0, min(seconds, 1e12))))
+      let outerEndsAfterSource = self.endsAfterSource
+      self.endsAfterSource = endsAfterSource
+      defer { self.endsAfterSource = outerEndsAfterSource }
       var hasHandledSource = false
       func runOnce(_ seconds: Double) -> Int32 {
         let result = run(seconds)
@@ -151,9 +159,8 @@ import Synchronization
         // In real time, a timer does not end the run. Once the test is over, the caller's next run takes real time.
         guard result == MainRunLoop.timedOut else { return result }
         if hasHandledSource { return MainRunLoop.handledSource }
-        guard owner.virtualNow < limit, !mayEndEarly, owner.pausedWaits == .all else {
-          return result
-        }
+        guard owner.virtualNow < limit, !mayEndEarly, !mayBeForRealWork, owner.pausedWaits == .all
+        else { return result }
       }
     }
 

@@ -172,6 +172,10 @@ final class ThreadWaits: @unchecked Sendable {
   let dueInstant = Atomic<UInt64>(0)
   /// The slice of real time for which the thread runs its run loop; `nil` outside it.
   var slice: RunLoopSlice?
+  /// Whether the run of the run loop that is under way ends when it has handled a source. A slice does not need this.
+  var endsAfterSource = false
+  /// Whether time was kept from moving during the last slice, because the wait may be for real work.
+  var mayBeForRealWork = false
   /// How many timers of the owner had been due when the last slice ended.
   var firedTimers = 0
   /// How many blocks had been passed to run loops when the thread last ran its run loop for them.
@@ -268,6 +272,11 @@ final class ThreadWaits: @unchecked Sendable {
 
   /// Counts the job as running before its thread wakes up, so that time does not move in between.
   func resume() { pause.resume { owner.resume(job) } }
+
+  /// Keeps time from moving until the thread's run of its run loop ends, if what begins on the thread ends it.
+  static func sourceBegins() {
+    if let waits = ofThread, waits.endsAfterSource { waits.setHold(true) }
+  }
 
   func wakeUp() {
     resume()
