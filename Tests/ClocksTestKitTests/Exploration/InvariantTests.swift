@@ -251,10 +251,14 @@ private final class Shared: Sendable {
     await withKnownIssue {
       time.always("never") { false }
       try? await Task.sleep(for: .seconds(1))
+    } matching: {
+      $0.comments.contains { $0.rawValue.contains("always(\"never\") does not hold") }
     }
     await withKnownIssue {
       time.eventually(within: 0, "late") { false }
       try? await Task.sleep(for: .seconds(1))
+    } matching: {
+      $0.comments.contains { $0.rawValue.contains("eventually(\"late\") has not become true") }
     }
   }
 
