@@ -92,19 +92,23 @@ import TimeoutTask
   }
 
   /// The release happens after the work has ended and before the handler is called.
-  @Test func releaseAfterTheWorkSuppressesTheHandler() async throws {
-    let handler = Handler(clock)
-    var service: TimeoutService? = service(work: 1000)
-    let release = Task {
-      try await clock.sleep(for: .seconds(1))
-      service = nil
+  @Test func releaseAfterTheWorkSuppressesTheHandler() async {
+    @MainActor final class Owner {
+      var service: TimeoutService<String>?
     }
-    await clock.settle()
-    service?.start(timeout: .seconds(2)) { handler($0) }
+    let (clock, record, handler, owner) = (clock, record, Handler(clock), Owner())
+    owner.service = TimeoutService(clock: clock) {
+      try await clock.sleep(for: .seconds(1))
+      await record.add("work", "ends")
+      // This task is ready before the one that calls the handler.
+      Task { @MainActor in owner.service = nil }
+      return "done"
+    }
+    owner.service?.start(timeout: .seconds(2)) { handler($0) }
     await clock.advance(by: .seconds(10))
-    try await release.value
     #expect(handler.calls == [])
-    #expect(service == nil)
+    #expect(await record.events == [.init(1000, "work", "ends")])
+    #expect(owner.service == nil)
   }
 
   @Test func startsAgainAfterSuccess() async throws {
