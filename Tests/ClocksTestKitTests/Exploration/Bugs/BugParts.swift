@@ -29,11 +29,6 @@ actor TaskLock {
     await withUnsafeContinuation { waiters.append($0) }
   }
 
-  func tryLock() -> Bool {
-    defer { isHeld = true }
-    return !isHeld
-  }
-
   func unlock() {
     if waiters.isEmpty { isHeld = false } else { waiters.removeFirst().resume() }
   }
