@@ -119,12 +119,15 @@ final class EverywhereXCTThreadSamples: TimedSamples, @unchecked Sendable {
   }
 
   func testAThreadExits() async throws {
+    let exits = Flag()
     Thread.detachNewThread { [self] in
       Thread.sleep(forTimeInterval: 0.1)
       check(1)
+      exits.set()
       Thread.exit()
     }
     try await Task.sleep(for: .milliseconds(300))
+    XCTAssertTrue(exits.isSet)
     check(3)
   }
 
