@@ -70,11 +70,11 @@ import TimeoutTask
         #expect(Deadline.current(on: .suspending) == nil)
       }
     }
-    let instant = ContinuousClock.now + .seconds(60)
+    let instant = ContinuousClock.now + .seconds(3600)
     try await withDeadline(instant) {
       #expect(Deadline.current() == instant)
       let remaining = try #require(Deadline.remaining())
-      #expect(remaining <= .seconds(60))
+      #expect(remaining > .seconds(3000) && remaining <= .seconds(3600))
     }
   }
 

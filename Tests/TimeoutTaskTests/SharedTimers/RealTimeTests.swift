@@ -128,10 +128,10 @@ import Testing
           #expect(Deadline.current() == deadline)
         }
         try await withDeadline(deadline) { #expect(timers.count == 2) }
-        try await withTimeout(.seconds(60)) {
+        try await withTimeout(.seconds(1800)) {
           #expect(timers.count == 2)
           let remaining = try #require(Deadline.remaining())
-          #expect(remaining <= .seconds(60))
+          #expect(remaining > .seconds(1200) && remaining <= .seconds(1800))
           let task = Task.inheritingDeadline {
             #expect(timers.count == 4)
             return Deadline.current()
