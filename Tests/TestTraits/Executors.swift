@@ -13,6 +13,21 @@ package final class QueueExecutor: SerialExecutor {
   }
 }
 
+/// A task executor over a dispatch queue: its jobs run on threads that no scheduler sees.
+package final class QueueTaskExecutor: TaskExecutor {
+  private let queue: DispatchQueue
+
+  package init(isSerial: Bool = false) {
+    queue = DispatchQueue(label: "pool", attributes: isSerial ? [] : .concurrent)
+  }
+
+  package func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let executor = asUnownedTaskExecutor()
+    queue.async { job.runSynchronously(on: executor) }
+  }
+}
+
 /// An event loop: one thread that runs the jobs of its queue, and never ends.
 package final class LoopExecutor: SerialExecutor, TaskExecutor, @unchecked Sendable {
   private let condition = NSCondition()

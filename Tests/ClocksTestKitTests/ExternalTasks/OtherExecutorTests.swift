@@ -1,24 +1,8 @@
 import Clocks
 import ClocksTestKit
-import Dispatch
 import Foundation
 import TestTraits
 import Testing
-
-/// A task executor over a dispatch queue.
-private final class Pool: TaskExecutor {
-  private let queue: DispatchQueue
-
-  init(isSerial: Bool = false) {
-    queue = DispatchQueue(label: "pool", attributes: isSerial ? [] : .concurrent)
-  }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    let executor = asUnownedTaskExecutor()
-    queue.async { job.runSynchronously(on: executor) }
-  }
-}
 
 /// A task executor that runs each job on a thread of its own.
 private final class ThreadForEach: TaskExecutor {
@@ -134,7 +118,7 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
   @Test(.repeated(20), .virtualTime(stuckAfter: .seconds(5)))
   func sleepsOnATestClock() async throws {
     let clock = TestClock()
-    try await withTaskExecutorPreference(Pool()) {
+    try await withTaskExecutorPreference(QueueTaskExecutor()) {
       for _ in 0..<5 {
         work()
         try await clock.sleep(for: .seconds(1))
@@ -146,7 +130,7 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
   @Test(.repeated(20), .virtualTime(stuckAfter: .seconds(5)))
   func sleepsOnTheContinuousClock() async throws {
     let time = try #require(VirtualTime.current)
-    try await withTaskExecutorPreference(Pool()) {
+    try await withTaskExecutorPreference(QueueTaskExecutor()) {
       for _ in 0..<5 {
         work()
         try await Task.sleep(for: .seconds(1))
@@ -158,12 +142,12 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
   @Test(.repeated(20)) func aTaskThatPrefersAnExecutor() async throws {
     let clock = TestClock()
     let ticks = Tally()
-    let task = Task(executorPreference: Pool()) {
+    let task = Task(executorPreference: QueueTaskExecutor()) {
       while true {
         try await clock.sleep(for: .seconds(1))
         work()
         ticks.add()
-        Task(executorPreference: Pool()) {
+        Task(executorPreference: QueueTaskExecutor()) {
           work()
           ticks.add()
         }
@@ -178,7 +162,7 @@ private func executors() -> [any SerialExecutor] { [QueueExecutor(), loop] }
 
   /// On a dispatch queue, whose blocks the scheduler sees, and on threads.
   private static let taskExecutors: [@Sendable () -> any TaskExecutor] = [
-    { Pool(isSerial: true) }, { ThreadForEach() },
+    { QueueTaskExecutor(isSerial: true) }, { ThreadForEach() },
   ]
 
   @Test(.virtualTime, arguments: taskExecutors.indices)

@@ -7,20 +7,9 @@ import Testing
 
 /// Leftovers of scopes, and scopes within scopes.
 @Suite struct LeftoverTests {
-  /// Runs jobs on threads that no scheduler sees.
-  private final class Pool: TaskExecutor {
-    private let queue = DispatchQueue(label: "pool", attributes: .concurrent)
-
-    func enqueue(_ job: consuming ExecutorJob) {
-      let job = UnownedJob(job)
-      let executor = asUnownedTaskExecutor()
-      queue.async { job.runSynchronously(on: executor) }
-    }
-  }
-
   /// Tasks that end, and are freed, while others are being cancelled.
   @Test func tasksThatEndElsewhereAreCancelledWhileTheyAreThere() async throws {
-    let executor = Pool()
+    let executor = QueueTaskExecutor()
     let cancelled = Tally()
     for _ in 0..<20 {
       try await withVirtualTime { time in
@@ -61,7 +50,9 @@ import Testing
   /// The cancellation resumes the task on its executor. No scheduler sees there that a job becomes ready.
   @Test(.repeated(20)) func aSleepOnAnExecutorLeavesNothingWhenItIsCancelled() async throws {
     try await withVirtualTime { time in
-      let task = Task(executorPreference: Pool()) { try await Task.sleep(for: .seconds(3600)) }
+      let task = Task(executorPreference: QueueTaskExecutor()) {
+        try await Task.sleep(for: .seconds(3600))
+      }
       await time.settle()
       #expect(time.clock.pendingSleeps.count == 1)
       task.cancel()
@@ -92,7 +83,7 @@ import Testing
   @Test(.repeated(20)) func aSleepFromElsewhereMovesTime() async throws {
     try await withVirtualTime { time in
       let clock = TestClock()
-      try await withTaskExecutorPreference(Pool()) {
+      try await withTaskExecutorPreference(QueueTaskExecutor()) {
         for _ in 0..<5 {
           usleep(UInt32.random(in: 0..<300))
           try await clock.sleep(for: .seconds(1))
