@@ -55,46 +55,14 @@ import Testing
 
 /// Tests with the trait that hang are ended, with one failure each at their declaration.
 @Suite struct TraitHangTests {
-  private static let blocked = """
-    A job of task # has held its thread for more than 0.5 seconds of real time, and the rest of the \
-    test waits for it. A test's tasks run one at a time, so a job that blocks its thread (by a \
-    semaphore, a lock, a synchronous wait) until another task has run waits forever: await the other task \
-    instead. Or the job runs a loop that never suspends. `while true { try? await clock.sleep(…) }` becomes \
-    such a loop when its task is cancelled: write `try`. In a scope, time stands still while jobs run, so a \
-    loop that waits for `Date()` or `ContinuousClock.now` must sleep. The test goes on without the job; if the \
-    test cannot end without it, \
-    the other tests continue.
-    It is 3.0 seconds. Pending sleeps: none
-    """
-
-  private static let tooLong = """
-    withVirtualTime gave up at some time, because the test has run for more than 0.3 \
-    seconds of real time. A loop \
-    that waits for what never comes, or a heartbeat that no task ends, goes on forever in virtual time: end \
-    it, wait for less, or allow more with `runningLimit:`. In a scope, time stands still while jobs run, so a \
-    loop that waits for `Date()` or `ContinuousClock.now` must sleep. The operation has been cancelled. \
-    Pending sleeps: some
-    """
-
-  private static let isOverdue = """
-    It is still not over: it awaits something that does not react to cancellation, for example the value \
-    of another task. So all its tasks have been cancelled, too.
-    """
-
   private static let cancelled = "Caught error: CancellationError()"
 
-  private static let neverIdles = """
-    withVirtualTime expects that no task is left when its operation returns, but at 0.0 seconds task # still \
-    runs: it yields in an endless loop.
-    Await the task or cancel it before the operation returns.
-    """
-
   @Test(arguments: [
-    ("heartbeatSwallowsErrors", [blocked]),
-    ("heartbeatSwallowsErrorsWithoutAnActor", [blocked]),
-    ("pollsForEver", [tooLong, cancelled]),
-    ("awaitsAHeartbeat", [tooLong + "\n" + isOverdue, cancelled]),
-    ("leavesASpinnerBehind", [neverIdles]),
+    ("heartbeatSwallowsErrors", [Reports.blockedInTrait]),
+    ("heartbeatSwallowsErrorsWithoutAnActor", [Reports.blockedInTrait]),
+    ("pollsForEver", [Reports.tooLong, cancelled]),
+    ("awaitsAHeartbeat", [Reports.tooLong + Reports.isOverdue, cancelled]),
+    ("leavesASpinnerBehind", [Reports.neverIdles]),
   ])
   func aTestThatWouldHangFailsAndEnds(_ test: String, reports: [String]) async throws {
     // A busy machine may exceed half a second, so only some tests have that limit.
