@@ -82,22 +82,27 @@ import Testing
       "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Examples/README.md",
       "Sources/Clocks/README.md", "Tests/RealCode/README.md",
     ]
+    var (links, linksToHeadings) = (0, 0)
     for page in try others + Self.files(in: "Docs", extension: "md") {
       let file = Self.root.appendingPathComponent(page)
       let text = try Self.text(of: page)
       for match in text.matches(of: #/\]\((?<target>[^)\s#]*)(?:#(?<anchor>[^)\s]+))?[^)]*\)/#) {
         guard !match.target.contains("://") else { continue }
+        links += 1
         let target =
           match.target.isEmpty
           ? file : file.deletingLastPathComponent().appendingPathComponent("\(match.target)")
         let link = "the link \(match.output.0.dropFirst(2).dropLast()) in \(page)"
         #expect(FileManager.default.fileExists(atPath: target.path), "\(link) leads nowhere")
         if let anchor = match.anchor {
+          linksToHeadings += 1
           let headings = try Self.anchors(in: String(contentsOf: target, encoding: .utf8))
           #expect(headings.contains(String(anchor)), "\(link) leads to no heading")
         }
       }
     }
+    #expect(links > 100)
+    #expect(linksToHeadings > 30)
   }
 
   /// Returns the anchors of a page's headings: in lower case, without punctuation, with `-` for a space.
