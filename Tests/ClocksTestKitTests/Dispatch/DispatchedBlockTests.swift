@@ -308,7 +308,3 @@ import Testing
     #expect(waited(for: stopped))
   }
 }
-
-private func waited(for semaphore: DispatchSemaphore) -> Bool {
-  semaphore.wait(timeout: .now() + 600) == .success
-}

@@ -106,7 +106,7 @@
         log.add(0)
         isDone.signal()
       }
-      #expect(waitWithoutSuspending(isDone))
+      #expect(waited(for: isDone))
       try await VirtualTime.required.settle()
       #expect(log.all == [0, 1])
     }
@@ -128,9 +128,5 @@
       try await VirtualTime.required.settle()
       #expect(log.all == [1, 2])
     }
-  }
-
-  private func waitWithoutSuspending(_ semaphore: DispatchSemaphore) -> Bool {
-    semaphore.wait(timeout: .now() + 600) == .success
   }
 #endif
