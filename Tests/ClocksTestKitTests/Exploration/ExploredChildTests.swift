@@ -238,8 +238,7 @@ func exploredSample(
 }
 
 /// Samples that run in child processes.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_TESTS_EXPLORED_SAMPLES"] != nil))
-struct ExploredChildSamples {
+@Suite(.onlyInChild("CLOCKS_TESTS_EXPLORED_SAMPLES")) struct ExploredChildSamples {
   @Test(.schedules(1_000)) func passes() async throws {
     try await Task { try await Task.sleep(for: .seconds(1)) }.value
   }

@@ -136,8 +136,7 @@ private actor RecordedBox {
 }
 
 /// Samples that run in a child process, for their files.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_TESTS_EXPLORED_SAMPLES"] != nil))
-struct ExploredSamples {
+@Suite(.onlyInChild("CLOCKS_TESTS_EXPLORED_SAMPLES")) struct ExploredSamples {
   @Test(.schedules(100)) func passes() async throws {
     let sleeper = Task(name: "sleeper") { try await Task.sleep(for: .seconds(1)) }
     try await sleeper.value

@@ -282,8 +282,7 @@ import Testing
 }
 
 /// Run in child processes, for the files that they write.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["CLOCKS_TESTS_TRACE_SAMPLES"] != nil))
-struct TraceSamples {
+@Suite(.onlyInChild("CLOCKS_TESTS_TRACE_SAMPLES")) struct TraceSamples {
   @Test func aClock() async {
     let clock = TestClock()
     Task(name: "a \"name\" of <quotes>") { try await clock.sleep(for: .seconds(1)) }
