@@ -63,10 +63,10 @@ import Testing
     #expect(AnyClock(base).id == AnyClock(existential).id)
     #expect(AnyClock(AnyClock(base)).id == AnyClock(base).id)
     #expect(AnyClock(base).id != AnyClock(TestClock()).id)
-    // Both clocks are kept: the memory of one that was freed may become the other one, which then has its identity.
+    // The clocks are kept: the memory of one that was freed may become another one, which then has its identity.
     let (one, other) = (ImmediateClock(), ImmediateClock())
     #expect(AnyClock(one).id != AnyClock(other).id)
-    withExtendedLifetime((one, other)) {}
+    withExtendedLifetime((base, one, other)) {}
 
     #expect(AnyClock(ContinuousClock()).id == AnyClock(ContinuousClock()).id)
     #expect(AnyClock(ContinuousClock()).id != AnyClock(SuspendingClock()).id)
