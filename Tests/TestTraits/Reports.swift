@@ -66,7 +66,7 @@ package enum Reports {
 
   package static let shared = """
     is used by 2 test cases at the same time. Each moves it while tasks of the others still run, so the times \
-    that they read are not certain. Make a clock in each test; one in a static or global variable is for \
+    that they read are unpredictable. Make a clock in each test; one in a static or global variable is for \
     tests that run one after another (`@Suite(.serialized)`).
     """
 }

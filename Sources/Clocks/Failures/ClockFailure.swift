@@ -81,8 +81,8 @@ enum ClockFailure {
   static func shared(_ origin: CallSite, by count: Int) -> String {
     """
     The clock made at \(origin.fileID):\(origin.line) is used by \(count) test cases at the same time. \
-    Each moves it while tasks of the others still run, so the times that they read are not \
-    certain. Make a clock in each test; one in a static or global variable is for tests that \
+    Each moves it while tasks of the others still run, so the times that they read are \
+    unpredictable. Make a clock in each test; one in a static or global variable is for tests that \
     run one after another (`@Suite(.serialized)`).
     """
   }
@@ -97,6 +97,6 @@ extension Collection where Element: CustomStringConvertible {
     return lines.joined(separator: "\n")
   }
 
-  /// The elements on the lines after the text that this follows; ` none` on the same line if there are none.
+  /// The end of a text that lists the elements, one on each line below; ` none` if there are no elements.
   var listedBelow: String { isEmpty ? " none" : "\n" + listed }
 }

@@ -85,12 +85,12 @@ class TaskOwner: @unchecked Sendable {
 
   /// Takes a ready job. If `isNew`, the job on the current thread has created its task, and this is the first job.
   func enqueue(_ job: ReadyJob, isNew: Bool) {
-    fatalError("Clocks: an owner of tasks takes their jobs.")
+    fatalError("Clocks: a subclass of TaskOwner must override `enqueue(_:isNew:)`.")
   }
 
   /// Takes over a job that is to run later. Called only if the owner is virtual.
   func enqueue(_ job: DelayedJob) {
-    fatalError("Clocks: a virtual owner of tasks takes their delays.")
+    fatalError("Clocks: a virtual TaskOwner must override `enqueue(_:)`.")
   }
 
   #if !canImport(CRT) && !canImport(WASILibc)
@@ -122,7 +122,7 @@ class TaskOwner: @unchecked Sendable {
   /// - Returns: A job that the thread may run next; only if an executor is given.
   @discardableResult
   func externallyStartedJobEnded(on executor: ExecutorKind?) -> ReadyJob? {
-    fatalError("Clocks: an owner of tasks waits for externally started jobs.")
+    fatalError("Clocks: a subclass of TaskOwner must override `externallyStartedJobEnded(on:)`.")
   }
 
   /// Notes that a task, which is in memory, may run externally, so that it is checked before the test counts as idle.
@@ -170,7 +170,8 @@ class TaskOwner: @unchecked Sendable {
   /// have begun.
   func mainBlockIsReady(_ number: UInt64, _ submit: @escaping @Sendable () -> Void) { submit() }
 
-  /// Submits all blocks of the main queue that wait for jobs, before a later block is submitted that does not wait.
+  /// Submits the blocks of the main queue that wait for jobs. Called before a block that does not wait is submitted, so
+  /// that it stays behind them.
   func submitMainBlocks() {}
 
   /// Notes that something begins to keep the blocks of a queue from beginning (`change` is 1), or no longer does (-1).

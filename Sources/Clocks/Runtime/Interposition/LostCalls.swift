@@ -55,7 +55,7 @@
         ]
       ),
       (
-        "signals of semaphores", "after which time may move too early",
+        "signals of semaphores", "so time may move too early",
         ["dispatch_semaphore_signal"]
       ),
       ("clocks of the C library", "which are real", ["gettimeofday", "time"]),
