@@ -416,7 +416,7 @@ private struct SendableRun: @unchecked Sendable { let value: XCTestRun? }
   }
 }
 
-/// Tests that share a clock run for long together, and not one by one.
+/// Tests that share a clock. Together they run for long, but none of them does.
 @Suite(.serialized, .onlyIfAskedToBeStuck) struct SharedClockExamples {
   private static let clock = TestClock()
 

@@ -145,7 +145,7 @@ extension EverywhereCommandTests {
     }
   }
 
-  /// Of `/dev/stdout`, too, the folder is not writable. A superuser may write anywhere.
+  /// The folder of `/dev/stdout`, for example, is not writable either. A superuser may write anywhere.
   @Test(.enabled(if: isTested && !hasSanitizer && geteuid() != 0))
   func theFolderOfAReportThatExistsNeedNotBeWritable() async throws {
     try await withTemporaryPath { folder in

@@ -140,7 +140,7 @@ import TimeoutTask
       for kind in 0..<5 {
         // The first uses allocate what stays for the life of the process.
         for _ in 0..<count / 5 { await LeakTests.use(kind) }
-        // Up to 2 MB come and go, and the testing library keeps 15 to 20 bytes for each error.
+        // Memory use varies by up to 2 MB, and the testing library keeps 15 to 20 bytes for each error.
         // A leak of 40 bytes for each use takes 6 MB, because it keeps pages from being freed.
         let most = (3 << 20) + 24 * count
         // On a busy machine, what the latest uses have left is freed later. A leak lets each round take more than that.

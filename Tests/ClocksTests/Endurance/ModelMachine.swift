@@ -108,7 +108,7 @@ final class ModelMachine {
   private var streams = (0..<Program.streams).map { _ in Stream() }
   private var tasks: [Int: Task] = [:]
   private var unfinished = 0
-  /// The actor that the current thread has, or where else it runs.
+  /// The actor that the current thread occupies; `main` or `generic` if it occupies none.
   private var active = ModelPlace.generic
   private let isScope: Bool
   private let jumps: Bool

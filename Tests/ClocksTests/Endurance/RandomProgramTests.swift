@@ -35,8 +35,8 @@ import Testing
   @Test(arguments: Program.Setting.allCases, 0..<portions)
   func aProgramDoesWhatTheModelSays(_ setting: Program.Setting, _ portion: Int) async {
     let share = operations / (Self.portions * Program.Setting.allCases.count)
-    // Each portion has a range of seeds of its own. All settings have the same ones, so that the seed of a failure, as
-    // the first one, runs the program again in the setting in which it failed.
+    // Each portion has its own range of seeds, which is the same in all settings. So if the seed of a failure is given
+    // as the first seed, portion 0 runs the failing program in every setting.
     var seed = firstSeed &+ UInt64(portion) << 32
     var done = 0
     repeat {

@@ -56,7 +56,7 @@ import Testing
     var isHome: Bool?
     await withKnownIssue {
       let (made, hasMade) = AsyncStream<Void>.makeStream()
-      // Makes a clock of its own, as another test would, and before this one does.
+      // Makes its own clock before this test does, as a task of another test would.
       let other = Task {
         let own = TestClock()
         hasMade.finish()

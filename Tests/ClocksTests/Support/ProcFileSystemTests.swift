@@ -6,7 +6,7 @@
 
   @testable import Clocks
 
-  /// What the kernel shows of a process, and what follows if it does not.
+  /// What the kernel shows of a process in `/proc`, and what happens if it does not show that.
   @Suite(.enabled(if: areThreadsShown)) struct ProcFileSystemTests {
     @Test func whatIsNotShownIsListed() async {
       await #expect(processExitsWith: .success) {

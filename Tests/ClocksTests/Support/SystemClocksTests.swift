@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  /// Only the clocks that show the date follow a change of it, and are real in a scope that does not freeze it.
+  /// Only the clocks that show the date change when it is set. Only they are real in a scope that does not freeze it.
   @Test(arguments: Self.all) func clocksOfTheDateFollowIt(_ clock: clockid_t) async throws {
     #if os(Linux)
       let dates = [CLOCK_REALTIME, CLOCK_REALTIME_COARSE, CLOCK_TAI]

@@ -1,8 +1,8 @@
 #if os(Linux) && compiler(>=6.3)
   import Testing
 
-  // What `@Test` expands to, apart from the added trait, which is removed. So the test is like one that a function of
-  // Swift Testing declares that this package does not know.
+  // The expansion of `@Test`, but without the trait that this package adds to tests. So the package does not notice the
+  // test, as if a function that it does not know had declared it.
   @section("swift5_tests") @used
   private let declaration:
     (

@@ -220,7 +220,7 @@ final class EverywhereXCTBlockSamples: TimedSamples, @unchecked Sendable {
     wait(for: [done], timeout: 5)
   }
 
-  /// As the locks of Foundation do until they are free. Time stands still, because the other block runs.
+  /// Foundation's locks sleep like this until they are free. Time stands still, because the other block runs.
   func testABlockSleepsForNoTime() async {
     let flag = Flag()
     let done = expectation(description: "blocks have run")

@@ -263,7 +263,7 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     wait(for: [done], timeout: 5)
   }
 
-  /// The thread ends before its timer fires, and the timer's number in the kernel belongs to another timer then.
+  /// The thread ends before its timer fires. When it would fire, another timer has its file descriptor.
   func testAThreadEndsBeforeItsTimer() {
     let made = expectation(description: "made a timer")
     let before = KernelTimer.all

@@ -108,7 +108,7 @@ import Testing
       ])
   }
 
-  /// The group kills the process at the deadline for its cancellation.
+  /// The group kills the process if its services have not ended by the deadline for cancellation.
   @Test func killsTheProcessWhenCancellationTakesTooLong() async throws {
     let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent, \.standardOutputContent]

@@ -99,8 +99,9 @@ import Testing
     var heap = TimerHeap()
     /// In the order of the latest instants.
     var model: [(deadline: Int64, slack: Int64, number: Int, ticket: TimerHeap.Ticket)] = []
-    /// Deadlines are multiples of this. The rest of a latest instant is the number of its deadline,
-    /// so no two are equal.
+    /// Deadlines are multiples of this.
+    ///
+    /// The remainder of a latest instant is the number of its deadline, so no two are equal.
     let unit: Int64 = 4096
     var now: Int64 = 0
     for number in 0..<3_000 {

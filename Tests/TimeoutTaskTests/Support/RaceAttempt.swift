@@ -42,7 +42,7 @@ extension RaceAttempt {
       let attempts = (0..<size).map { Self(round * size + $0) }
       await threads.run { thread in
         for attempt in attempts {
-          // The threads take turns with the events, so that none is always the first.
+          // Each thread causes another event in the next attempt, so that no event is always the first.
           let event = events[(thread + attempt.number) % events.count]
           if attempt.events.contains(event) { attempt.cause(event) }
         }

@@ -4,7 +4,7 @@
 
   @testable import Clocks
 
-  /// The options with which a task is created, in lists that the runtime does not make.
+  /// Task options in handmade lists, most of which the runtime would not make.
   @Suite struct TaskOptionTests {
     private static let executor = ExecutorWords(Hops.executor.asUnownedTaskExecutor())
 
