@@ -1,4 +1,4 @@
-/// An instant with operators, as the instants of the standard library have them.
+/// An instant with the operators that the standard library's instants have.
 ///
 /// The instants of this package's clocks conform.
 ///

@@ -75,7 +75,7 @@ extension Duration {
     let nanoseconds = attoseconds / 1_000_000_000
     let (whole, rest) = nanoseconds.magnitude.quotientAndRemainder(dividingBy: 1_000)
     let sign = nanoseconds < 0 ? "-" : ""
-    // 1,000 adds a digit before the fraction, so that the text keeps the fraction's leading zeros.
+    // Adding 1,000 keeps the fraction's leading zeros; the added digit is dropped.
     return "\(sign)\(whole)" + (rest == 0 ? "" : "." + String(1_000 + rest).dropFirst())
   }
 }

@@ -75,9 +75,10 @@ package struct RunRecord: Sendable {
     }
   }
 
-  /// The patience with which a run by these constraints repeats this run, in which a step may wait in each decision.
+  /// The patience of runs that repeat this one by its constraints.
   ///
-  /// It is twice as much, because a step may wait for longer once other constraints are removed.
+  /// In this run, a step may have waited in each decision. The patience is twice as much, because a step may wait for
+  /// longer once other constraints are removed.
   package var patience: Int { max(Profile.standardPatience, 2 * decisions.count) }
 
   /// Maps each step that another task made ready to the number of the step in which that task did so. O(steps +
@@ -122,7 +123,7 @@ package struct RunRecord: Sendable {
   /// for each constraint of the limit, because few steps of a long run may be in conflict.
   func reversals(limit: Int) -> [Constraint] {
     let masks = masks
-    // A limit that stands for no limit is so high that all pairs are visited. Otherwise the nearest steps are.
+    // If the product overflows, there is no limit, and all pairs are visited. Otherwise only pairs of near steps are.
     let (pairs, hasNoLimit) = limit.multipliedReportingOverflow(by: 5_000)
     let reach = hasNoLimit ? steps.count : pairs / max(steps.count, 1)
     // The constraints that were found, by the distance of their two steps.

@@ -28,7 +28,7 @@ package struct CallSite: Sendable {
 
 /// Texts that live as long as the process, one for each file that a call site names.
 ///
-/// With static texts, a call site is a plain value, so that noting one costs nothing when no failure follows.
+/// With static texts, a call site is a plain value. Storing one counts no references.
 private enum PermanentTexts {
   private static let lock = Lock(.leaf)
   /// Guarded by `lock`.

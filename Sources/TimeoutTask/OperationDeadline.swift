@@ -182,7 +182,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     isolation: isolated (any Actor)? = #isolation,
     _ child: @escaping @isolated(any) () async -> Void
   ) async {
-    // The group's task alone uses the closure. A cast to a `@Sendable` closure would add a thunk to each call.
+    // Only the child task calls the closure, so no two threads use it together. A cast to a `@Sendable` closure would
+    // add a thunk to each call.
     nonisolated(unsafe) let child = child
     await withTaskGroup(of: Void.self, isolation: isolation) { group in
       #if compiler(>=6.3)

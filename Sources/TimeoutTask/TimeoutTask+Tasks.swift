@@ -117,7 +117,7 @@ extension TimeoutTask: Alarm {
     }
   }
 
-  // The functions are not inlined, because the type of the argument of `onLateResult` is looked up at run time.
+  // Not inlined, so that only a late result looks up the type of the argument of `onLateResult` at run time.
 
   @inline(never)
   private func cameLate(_ failure: any Error) {

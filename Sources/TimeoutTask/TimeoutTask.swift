@@ -49,7 +49,9 @@
 /// The idea comes from the class of the same name in Kodeco's “Modern Concurrency: Beyond the
 /// Basics”, which is written for teaching.
 public final class TimeoutTask<Success: Sendable>: Sendable {
-  /// The error of a timeout, as a member of the class.
+  /// The module's `TimeoutError`.
+  ///
+  /// `TimeoutTask.TimeoutError` names it through this alias, because `TimeoutTask` means the class and not the module.
   public typealias TimeoutError = _TimeoutError
 
   let outcome: SharedOutcome

@@ -41,7 +41,9 @@ enum SynchronousBody {
     runLoop(until: over)
   }
 
-  /// Nothing is passed to the main queue: it would end a run of the run loop in this test, or in a later one.
+  /// Signals an event for which the main thread waits in `runLoop(until:)`.
+  ///
+  /// No block is submitted to the main queue: it would end a run of the run loop in this test, or in a later one.
   private static func signal(_ event: ThreadSemaphore) {
     event.signal()
     MainRunLoop.interrupt()
@@ -66,7 +68,7 @@ extension Scheduler: PausableOwner {
 
   func isOnMain(_ number: Int) -> Bool {
     change { state in
-      // Any other number is that of an abandoned thread, on which a parallel job may run.
+      // A thread with another number was abandoned. A parallel job may run on it.
       number == state.idleness.threadNumber
         ? state.idleness.isActingOnMain : state.scope?.parallelJobs[number]?.isOnMain ?? false
     }

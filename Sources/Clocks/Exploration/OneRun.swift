@@ -187,8 +187,10 @@ package final class IssueGate: Sendable {
     }
   }
 
-  /// Returns whether the test library receives a warning or a known issue: the n-th one with this key in its run, unless
-  /// an earlier run has had n of them.
+  /// Returns whether the test library receives a warning or a known issue with this key.
+  ///
+  /// The n-th one in a run is received unless an earlier run has had n of them. So the test library receives as many as
+  /// the run that had the most.
   package func passes(key: String) -> Bool {
     lock.withLock {
       let run = findings.run

@@ -78,7 +78,7 @@ enum Symbolizer {
     var path: String
     var isAddr2line: Bool
 
-    /// Divides places among commands: at most 500 for each command, and for `addr2line` those of one file.
+    /// Divides places among commands, at most 500 for each. A command of `addr2line` takes the places of one file.
     func commands(_ places: [CodePlace]) -> [[CodePlace]] {
       var commands: [[CodePlace]] = []
       for place in places.sorted(by: { ($0.path, $0.address) < ($1.path, $1.address) }) {

@@ -22,7 +22,7 @@ struct JobQueue: ~Copyable {
   var isMainTaken = false { didSet { withholdsMain = isMainTaken || areBlocksAhead } }
   /// Whether blocks that were submitted to the main queue earlier come first.
   var areBlocksAhead = false { didSet { withholdsMain = isMainTaken || areBlocksAhead } }
-  /// Whether jobs for the main thread cannot begin, for either of the two reasons above.
+  /// Whether jobs for the main thread cannot begin, because `isMainTaken` or `areBlocksAhead`.
   private(set) var withholdsMain = false
 
   deinit { free(slots) }

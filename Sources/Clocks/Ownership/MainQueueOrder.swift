@@ -1,8 +1,8 @@
 /// Keeps a test's jobs of the main actor and its blocks of the main queue in one order.
 ///
 /// In plain Swift, both are blocks of one queue, first in, first out. Here the scheduler runs the jobs, and Dispatch
-/// runs the blocks. So a job does not begin before the blocks that were submitted earlier have ended, and a block is not
-/// submitted before the jobs that became ready earlier have begun. While a job runs, it holds the main thread.
+/// runs the blocks. So a job begins only after the blocks that were submitted earlier have ended. A block is passed to
+/// Dispatch only after the jobs that became ready earlier have begun. While a job runs, it holds the main thread.
 ///
 /// The scheduler's lock guards it.
 final class MainQueueOrder {

@@ -27,8 +27,8 @@ final class TaskOwnership: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private var processWide: ProcessWideOwner?
   /// The number of unowned jobs under way that were counted. A job may outlive the process-wide owner of its beginning.
   @exclusivity(unchecked) nonisolated(unsafe) private var unownedJobs = 0
-  /// The owner of clocks made outside any task, where test cases are known; it owns the tasks that use these
-  /// clocks.
+  /// The owner of clocks made outside any task, if it is known which task runs which test case. It owns the tasks that
+  /// use these clocks.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofThreads: TaskOwner?
   /// The unowned tasks, unless `owners` has an owner for them. Tasks older than every owner have no entry.
   @exclusivity(unchecked) nonisolated(unsafe) private var unowned = TaskSet()
@@ -263,7 +263,7 @@ final class TaskOwnership: Sendable {
     unowned.insert(id)
     guard unowned.chunkCount > unownedLimit else { return }
     let oldest = registered.values.lazy.map(\.registration.watermark).min() ?? .max
-    // While a watermark is unknown, a task that is newer may be marked already, so no chunk is removed.
+    // Nothing is removed if no watermark is known: tasks above it may be in `unowned` already.
     if oldest != .max { unowned.removeChunks(upTo: oldest) }
     unownedLimit = max(8, unowned.chunkCount * 2)
   }

@@ -4,7 +4,7 @@ import ClocksSupport
 final class TimedCallback: Sendable {
   /// The name in lists of pending sleeps.
   let name: String
-  /// Whether the work is a block that the test has delayed, or a handler of its timer, on a queue.
+  /// Whether the work runs on a dispatch queue: a delayed block of the test, or a handler of its timer.
   let isDelayedBlock: Bool
   /// The date for which the work waits, as the time since 1970; `nil` if it waits for a duration.
   ///

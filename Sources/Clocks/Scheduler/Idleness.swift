@@ -18,8 +18,8 @@ struct Idleness: ~Copyable {
   /// `nil` until the test submits a block to the main queue.
   private var mainQueueOrder: MainQueueOrder?
 
-  /// Whether a paused, parallel or abandoned job holds the main thread. Then what needs that thread does not keep the
-  /// test from being idle.
+  /// Whether a paused, parallel or abandoned job holds the main thread. Then jobs and blocks that need that thread do
+  /// not keep the test from being idle.
   var isMainTaken: Bool {
     get { ready.isMainTaken }
     set {

@@ -132,7 +132,7 @@ final class ActorCondition: Sendable {
 
 /// Where a job begins, for the report of an invariant that does not hold after the job.
 ///
-/// One of very many runs is not reported, so in such a run the place is the task alone.
+/// In most runs of a search failures are not reported, so there the place is only the task.
 struct JobPlace {
   var task: UInt64
   var name: String?

@@ -99,8 +99,9 @@ extension Scheduler {
     return unsafeDowncast(owner, to: Scheduler.self)
   }
 
-  /// Returns the scheduler for clocks made outside any task, where test cases are known: it owns only the
-  /// tasks that use the clocks.
+  /// Returns the scheduler for clocks made outside any task, if it is known which task runs which test case.
+  ///
+  /// The scheduler owns only the tasks that use these clocks.
   private static func retainOfThreads(at origin: CallSite) -> Scheduler {
     let owner = TaskOwnership.shared.retainOwnerOfThreads(newestTask: UnownedTask.newestID) {
       Scheduler(origin: origin)

@@ -156,7 +156,9 @@ extension Scheduler {
 }
 
 extension SchedulerState {
-  /// The task whose job runs on the thread of `Scheduler.threadMark`; 0 for an actor drain; `nil` if no job runs there.
+  /// The task whose job runs on the thread of `Scheduler.threadMark`.
+  ///
+  /// 0 for an actor drain that the scheduler has started; `nil` if no job is known to run there.
   fileprivate var taskOfMarkedThread: UInt64? {
     if let running = activity.running { return running.task }
     return activity.externallyStartedTask == 0 ? nil : activity.externallyStartedTask

@@ -110,7 +110,7 @@ extension Scheduler {
     if scope == nil { recorder?.beginTest() }
   }
 
-  /// Begins to record for a request. Returns the recorder; `nil` if there is one already.
+  /// Begins the recording of a request. Returns the recorder; `nil` if there is one already, or none is allowed.
   fileprivate func beginRecording(
     by request: TimelineRequest, on clock: VirtualClock? = nil
   ) -> Recorder? {

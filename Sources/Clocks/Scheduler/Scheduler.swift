@@ -209,7 +209,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let id = taskID(of: task)
     let task = UnownedTask(job: task).retainedIfReadable
     change { state in
-      // The task may have slept on one of the runtime's clocks. If it was cancelled there, no hook has seen the job.
+      // The task may have slept on a clock of the runtime. If it was cancelled then, no hook has seen it become ready.
       state.endSleep(of: id)
       guard let task else { return }
       if state.idleness.externalTasks.externalJobBegan(task) { state.taskBecameExternal(id) }

@@ -310,8 +310,8 @@ struct SchedulerState: ~Copyable {
   }
 
   mutating func end(_ waiter: IdleWaiter, _ reason: Runaway? = nil) -> Action {
-    // Writes only if there is a reason, because the waiting task reads `runaway` without the lock. If the task is not
-    // suspended yet, ThreadSanitizer does not see that the write happens before the task resumes.
+    // The waiting task reads `runaway` without the lock. If it is resumed before it has suspended, ThreadSanitizer does
+    // not see that this write happens before the read. So nothing is written unless there is a reason.
     if let reason { waiter.runaway = reason }
     idleWaiters.remove(waiter)
     runaway.waitEnds()

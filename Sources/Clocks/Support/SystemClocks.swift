@@ -14,7 +14,8 @@ import ClocksSupport
     #endif
 
     #if os(Linux)
-      /// The clocks that stay at a distance from another one. Read once, so that none of them runs backwards.
+      /// The clocks that run at a constant distance from another one. The distances are measured once, so that no clock
+      /// runs backwards.
       private static let derived: [clockid_t: (base: clockid_t, distance: Duration)] = {
         let bases = [
           CLOCK_MONOTONIC_RAW: CLOCK_MONOTONIC, CLOCK_MONOTONIC_COARSE: CLOCK_MONOTONIC,

@@ -167,7 +167,7 @@ extension VirtualTime {
     return try await operation()
   }
 
-  /// Waits until `count` sleeps are pending in the scope; work outside the scope may cause them.
+  /// Waits until `count` sleeps are pending in the scope. They may depend on work outside the scope.
   ///
   /// Time does not jump meanwhile. See ``TestClock/waitForSleeps(atLeast:timeout:)``.
   public nonisolated(nonsending) func waitForSleeps(

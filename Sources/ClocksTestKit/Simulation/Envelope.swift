@@ -38,12 +38,12 @@ public struct NodeCrashedError: Error, Hashable, Sendable, CustomStringConvertib
 
 /// The error of a call with the name of an unknown node. The call also records a failure of the test.
 public struct UnknownNodeError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The name.
+  /// The name that no node has.
   public let node: String
 
   /// Creates the error, for a test that expects it.
   public init(node: String) { self.node = node }
 
-  /// The name that is not known.
+  /// The name, and what is wrong with it.
   public var description: String { "The simulated network has no node \"\(node)\"." }
 }

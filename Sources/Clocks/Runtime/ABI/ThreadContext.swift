@@ -188,7 +188,7 @@ extension ThreadContext {
 
   /// Resumes the task that waits for the job that has just ended.
   ///
-  /// - Parameter context: That of the current thread. It changes while the task is resumed.
+  /// - Parameter context: The context of the current thread. It changes while the task is resumed.
   @inline(never)
   static func resumeWaiter(of context: UnsafeMutablePointer<ThreadContext>) {
     context.pointee.isAwaited = false

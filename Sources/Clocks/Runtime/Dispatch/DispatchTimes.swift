@@ -54,7 +54,7 @@
 
     /// Returns the reading of a clock at an instant; `nil` if the instant never comes.
     ///
-    /// - Parameter clock: That of the date for a date that is virtual, else the monotonic clock.
+    /// - Parameter clock: `CLOCK_REALTIME` if the instant is a virtual date, else `CLOCK_MONOTONIC`.
     static func reading(of clock: clockid_t, at instant: UInt64, for owner: TaskOwner) -> UInt64? {
       switch instant {
       case never: nil

@@ -76,8 +76,8 @@ enum ExternalTaskRegistry {
   ///
   /// Hundreds of threads may call this together, and wait for the same locks. So thread C returns if thread B waits for
   /// the lock: thread B will find what thread C would find. Until then the task's owner waits for the task. A thread that
-  /// runs a job of an owner always looks for that owner, because in a search the owner must be notified after the same
-  /// job in each run.
+  /// runs a job of an owner always looks for that owner: in each run of a search, the owner must be notified after the
+  /// same job.
   ///
   /// - Parameter always: Whether to look even if another thread is about to.
   static func look(always: Bool = false) {
@@ -100,7 +100,7 @@ enum ExternalTaskRegistry {
       let found = ownersToRecheck[index]
       if found.mustRecheck() || found === owner || always { found.recheckExternalTasks() }
     }
-    // Those that were given up are only released, which must not happen under the lock.
+    // A wait whose limit has passed is only released, which must not happen under the lock.
     for index in 0..<over.count where over[index].isInTime { over[index].wait.body() }
   }
 

@@ -39,8 +39,8 @@ enum RealSleeps {
   /// Guards the variables below. Rank `leaf`.
   private static let lock = Lock(.leaf)
   @exclusivity(unchecked) nonisolated(unsafe) private static var sleeps: [Sleep] = []
-  /// If there are more sleeps than this, those that should have ended are removed. A cancelled sleep also stays until
-  /// its end would have come.
+  /// The number of sleeps above which those whose end has passed are removed. No sleep is removed earlier, not even a
+  /// cancelled one.
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 64
 
   /// Notes that a task begins to sleep. Amortized O(1).

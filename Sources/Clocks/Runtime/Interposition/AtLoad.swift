@@ -32,7 +32,8 @@ import ClocksSupport
         ProcFileSystem.noteInheritedSockets()
       #endif
       RuntimeHooks.installAtLoad()
-      // A test that has neither a clock nor a scope may hang, too, and the signal must not end the process.
+      // A test that has neither a clock nor a scope may hang, too. Without a handler, the signal for a dump would end
+      // the process.
       DumpSignal.start()
       XCTestTimelines.begin()
     }

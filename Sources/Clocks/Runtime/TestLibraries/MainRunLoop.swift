@@ -89,7 +89,7 @@ enum MainRunLoop {
     if interruptible == 0 { remove?(main?(), source, mode) }
   }
 
-  /// Ends the present run of the main run loop, or else the next one. Unlike a stop, this is never forgotten.
+  /// Ends the current run of the main run loop; if there is none, the next one. A stop would be lost then.
   static func interrupt() {
     guard let source, let main = main?() else { return }
     signal?(source)

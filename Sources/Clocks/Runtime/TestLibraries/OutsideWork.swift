@@ -100,7 +100,7 @@ enum OutsideWork {
       private static let signalWaits = ["133", "137"]
     #endif
 
-    /// Returns the number of the system call in which a thread is, or `running`, and the call's arguments.
+    /// Returns the number and the arguments of the system call that a thread is in; `running` if it runs.
     private static func systemCall(of thread: pid_t) -> [String] {
       ProcFileSystem.words(of: thread, in: .syscall)
     }

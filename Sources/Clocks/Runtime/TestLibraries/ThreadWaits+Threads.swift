@@ -35,9 +35,9 @@ extension ThreadWaits {
 ///
 /// The thread may do real work without an end. So it counts as a block on a queue: a test waits for it only as long as
 /// there is progress. It may also sleep, or call `wait(for:)`, as in packages that have copied `fulfillment(of:)`. Then
-/// it counts as a job that is paused. Time must not move to the timeouts of the test from the thread's creation to its
-/// wait, nor from the wait to its next action, even if the thread has to wait for a processor. While it waits for a
-/// semaphore, it does not count (`AwaitedObjects`).
+/// it counts as a job that is paused. Between its creation and its wait, and between the wait and its next action, the
+/// thread may have to wait for a processor. Meanwhile time must not move to the timeouts of the test. While the thread
+/// waits for a semaphore, it does not count (`AwaitedObjects`).
 struct TestThread: Sendable {
   private let owner: any PausableOwner
   /// The number by which the thread counts as a block, until it first waits.
@@ -74,7 +74,7 @@ extension ThreadWaits {
   /// Whether sleeps that block a thread are seen. Set once, while the process has one thread.
   nonisolated(unsafe) static var areSleepsSeen = false
 
-  /// Begins the waits of a block on a queue; `nil` if it waits in real time. `number` is that of the block.
+  /// Begins the waits of the block with a number, on a queue; `nil` if it waits in real time.
   static func ofBlock(
     _ number: UInt64, on queue: BlockQueue, isBarrier: Bool, of owner: TaskOwner
   ) -> ThreadWaits? {
@@ -187,7 +187,7 @@ extension ThreadWaits {
     waits.wakeUp()
   }
 
-  /// Returns the waits of an owner whose threads are in run loops, or on their way there or back.
+  /// Returns an owner's waits whose threads are in a run loop, or are about to enter or leave one.
   static func inRunLoops(of owner: any PausableOwner) -> [ThreadWaits] {
     lock.withLock {
       all.filter { $0.owner === owner && $0.isInRunLoop.load(ordering: .sequentiallyConsistent) }

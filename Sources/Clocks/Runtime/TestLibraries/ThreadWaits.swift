@@ -89,7 +89,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// When the first of these slices began.
   var quietSince = RealTime(in: .zero)
 
-  /// - Parameter context: That of the current thread.
+  /// - Parameter context: The context of the current thread.
   init(
     _ owner: any PausableOwner, _ work: Work, _ context: UnsafeMutablePointer<ThreadContext>? = nil
   ) {

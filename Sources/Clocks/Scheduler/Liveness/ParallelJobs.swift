@@ -32,7 +32,7 @@ extension Scheduler {
   /// Lets ready jobs run, and time move, beside the jobs that hold their threads.
   ///
   /// - Parameters:
-  ///   - number: That of the job that the scheduler's thread runs; it may have ended meanwhile.
+  ///   - number: The number of the job that the scheduler's thread runs. The job may have ended meanwhile.
   ///   - isReported: Whether the test's record says why others run beside that job.
   /// - Returns: Whether a job has become parallel.
   @discardableResult

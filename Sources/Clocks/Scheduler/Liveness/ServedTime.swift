@@ -26,7 +26,8 @@ struct ServedTime {
 
   /// How much of the real time since the instant does not count, in nanoseconds.
   ///
-  /// Time that is withheld after the instant may have passed before it.
+  /// A check of the watchdog withholds a whole interval. If the instant lies within that interval, a part of the result
+  /// is time before the instant.
   private func withheld(of real: UInt64) -> UInt64 {
     // Read before `total`. If a check begins in between, its time is withheld twice, until the next reading. In the
     // other order it might not be withheld at all, and a limit would seem to be reached.

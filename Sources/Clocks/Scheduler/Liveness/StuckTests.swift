@@ -9,7 +9,8 @@ enum StuckTests {
   /// The ids of the tasks that Swift Testing awaits, if it runs the tests, and the progress of each test.
   private typealias Situation = [UInt64]
 
-  /// The situation when only stuck tests were left. Used by the watchdog's timer only.
+  /// The situation in the last check, if only stuck tests were left, and since when it is unchanged. Used by the
+  /// watchdog's timer only.
   nonisolated(unsafe) private static var found: (situation: Situation, since: ServedTime)?
 
   /// The tests whose reported work holds the main thread, even if they are over and have no clock any more. Used by the

@@ -98,9 +98,9 @@ enum Watchdog {
     if !hasEndedSleeps { StuckTests.check(all, after: limit) }
   }
 
-  /// Adds the interval to the time for which tests have run, and reports those that have run for too long.
+  /// Adds the interval to the running time of tests, and reports those that have run for too long.
   ///
-  /// Tests that run side by side share the processors that the process has used.
+  /// Tests that run side by side count as having shared the processor time of the process equally.
   private static func noteRunningTime(
     of schedulers: [Scheduler], in interval: MachineLoad.Interval, _ limit: Duration
   ) {
@@ -147,7 +147,7 @@ enum Watchdog {
     }
     let remedy = standstill.sleeps.isEmpty ? "" : "\n" + Standstill.sleepsEnd
     report(description + remedy, of: scheduler, at: place) {
-      // Without a sleep, a wake-up was lost: in a scope, that of an operation under `holding`.
+      // If no task sleeps, a wake-up was lost. In a scope, an operation under `holding` waits for it.
       if standstill.sleeps.isEmpty { scheduler.abandonScope() } else { scheduler.cancelAllSleeps() }
     }
   }

@@ -248,8 +248,9 @@ extension Scheduler {
     return true
   }
 
-  /// Lets timed callbacks, and un-injected sleeps too unless `onlyCallbacks`, end in real time after what is left of
-  /// their durations. O(n²).
+  /// Lets timed callbacks and un-injected sleeps end in real time, after the rest of their durations. O(n²).
+  ///
+  /// - Parameter onlyCallbacks: Whether un-injected sleeps stay pending in virtual time.
   func handBack(onlyCallbacks: Bool = false) {
     guard let virtualClock = scope?.virtualClock else { return }
     let taken = change { state in

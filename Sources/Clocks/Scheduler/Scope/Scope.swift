@@ -23,7 +23,7 @@ package struct ScopeOptions: Sendable {
   /// Whether every hop of the scope's tasks is seen, so that a deadlock is known immediately.
   var isExplored = false
   var recording = RecordingMode.asAskedFor
-  /// The name of the test that the scope runs, if this package has begun the scope, and not the test.
+  /// The name of the test that the scope runs; `nil` if the test itself has begun the scope.
   var testName: String?
   var slack = Duration.zero
 
