@@ -236,8 +236,8 @@ package final class ScheduleRun {
     return stalls < bounds.stalls ? bounds.stallTime : nil
   }
 
-  /// Returns for how long time passes before the ready step at `position` begins, though it could begin now; `nil` if it
-  /// begins now.
+  /// Returns for how long time passes before the ready step at `position` begins, though it could begin now; `nil` if
+  /// it begins now.
   ///
   /// After a stall, `choose` decides again: sleeps may be due. A step stalls at most once.
   package func stall(before position: Int) -> Duration? {

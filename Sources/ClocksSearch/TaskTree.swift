@@ -152,8 +152,8 @@ package struct TaskTree: Sendable {
     return "\(name(of: step.task))\(mark)\(step.number)\(sign)\(part)"
   }
 
-  /// The characters between a task and a number. A drain or another job of the runtime has the mark of a job, and a sign
-  /// behind the number.
+  /// The characters between a task and a number. A drain or another job of the runtime has the mark of a job, and a
+  /// sign behind the number.
   private static let marks: [Character: ScheduleStep.Kind] = [
     ".": .job, "~": .wake, "?": .choice, "!": .fault, "%": .random,
   ]

@@ -131,7 +131,8 @@ extension Trait where Self == SchedulesTrait {
   /// The search ends earlier if it has tried all orders. It also ends if the last half of its schedules, and
   /// at least the last 1,000, contained no new happens-before class.
   ///
-  /// `duration` is the real time for each test case, more than zero. All else is like ``schedules(seed:slack:faults:stalls:upTo:explores:)``.
+  /// `duration` is the real time for each test case, more than zero. All else is like
+  /// ``schedules(seed:slack:faults:stalls:upTo:explores:)``.
   public static func schedules(
     for duration: Duration, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
     stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = []
@@ -141,7 +142,8 @@ extension Trait where Self == SchedulesTrait {
       explores: explores)
   }
 
-  /// Runs each test in the given orders of its jobs, in virtual time. All else is like ``schedules(seed:slack:faults:stalls:upTo:explores:)``.
+  /// Runs each test in the given orders of its jobs, in virtual time. All else is like
+  /// ``schedules(seed:slack:faults:stalls:upTo:explores:)``.
   public static func schedules(
     _ count: ScheduleCount, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,
     stalls: Int = 0, upTo: Duration = .zero, explores: ExploredSources = []

@@ -24,8 +24,8 @@ extension VirtualTime {
   /// ```
   ///
   /// The property is exact to the microsecond, the precision of `Date`. A date that is out of range becomes the nearest
-  /// one. To set a date that is not a number is a failure of the test, and changes nothing. In some scopes, `Date()` reads the
-  /// real date, and only this property reads the virtual date. These are scopes with `freezesDate: false`,
+  /// one. To set a date that is not a number is a failure of the test, and changes nothing. In some scopes, `Date()`
+  /// reads the real date, and only this property reads the virtual date. These are scopes with `freezesDate: false`,
   /// and scopes where the runtime's clocks cannot read virtual time: see `withVirtualTime`. O(1).
   public var date: Date {
     get { Date(timeIntervalSince1970: sinceEpoch.seconds) }

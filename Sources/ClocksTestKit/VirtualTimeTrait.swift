@@ -77,8 +77,8 @@ extension Trait where Self == VirtualTimeTrait {
   ///     the test.
   ///   - stuckAfter: How long nothing can run, in real time, before the test counts as stuck.
   ///   - freezesDate: Whether `Date()` reads virtual time, too.
-  ///   - runningLimit: The real time for which the test's tasks and blocks may run. Time in which none of them runs does
-  ///     not count, and tests that run in parallel share the time.
+  ///   - runningLimit: The real time for which the test's tasks and blocks may run. Time in which none of them runs
+  ///     does not count, and tests that run in parallel share the time.
   public static func virtualTime(
     autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
@@ -99,8 +99,8 @@ extension Trait where Self == VirtualTimeTrait {
   ///   - leftoverSleeps: Whether tasks that still sleep, or run without end, when the test returns, are a failure of
   ///     the test.
   ///   - stuckAfter: How long nothing can run, in real time, before the test counts as stuck.
-  ///   - runningLimit: The real time for which the test's tasks and blocks may run. Time in which none of them runs does
-  ///     not count, and tests that run in parallel share the time.
+  ///   - runningLimit: The real time for which the test's tasks and blocks may run. Time in which none of them runs
+  ///     does not count, and tests that run in parallel share the time.
   public static func virtualTime(
     date: Date, autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),

@@ -1,7 +1,7 @@
 // Overloads for a clock whose type is not known.
 //
-// Swift opens an `any Clock<Duration>` that is passed to a generic function, but not if the argument's name also names a
-// function. The C library has a function `clock()`, so a property `clock` is not opened in a file that imports it.
+// Swift opens an `any Clock<Duration>` that is passed to a generic function, but not if the argument's name also names
+// a function. The C library has a function `clock()`, so a property `clock` is not opened in a file that imports it.
 //
 // These functions are disfavored, so all other calls select the generic functions, and so do the calls in this file.
 // They are not in the documentation, because links to the generic functions would be ambiguous. None has the label

@@ -11,7 +11,8 @@ enum Stuck {
   static let variable = "CLOCKS_TESTS_STUCK"
   static let skipped = "It runs only in a child process of another test."
 
-  /// Returns whether `run` has started this process. If so, a signal ends it after the number of seconds in the variable.
+  /// Returns whether `run` has started this process. If so, a signal ends it after the number of seconds in the
+  /// variable.
   static func setAlarmIfAsked() -> Bool {
     guard let seconds = ProcessInfo.processInfo.environment[variable].flatMap(UInt32.init) else {
       return false

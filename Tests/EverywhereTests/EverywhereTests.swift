@@ -144,7 +144,8 @@ import Testing
     ["0", "1", "2", "3"]
     + (ProcessInfo.processInfo.environment["CLOCKS_TESTS_QUIET_MACHINE"] == nil ? [] : ["real"])
 
-  /// Runs samples of XCTest that pass in virtual time and in real time, and returns their virtual seconds by their names.
+  /// Runs samples of XCTest that pass in virtual time and in real time, and returns their virtual seconds by their
+  /// names.
   private func passing(_ suite: String, order: String) async throws -> [String: Double] {
     let suite = "EverywhereTests.\(suite)"
     let isVirtual = order != "real"

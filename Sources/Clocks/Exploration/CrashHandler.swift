@@ -9,8 +9,8 @@ import Synchronization
 /// The report allocates memory and writes a file, which a signal handler may not do: if the crash has damaged the
 /// allocator, or interrupted it, the report is lost. An alarm ends the process if the report does not return.
 ///
-/// On a thread of a scheduler, the handler has a stack of its own (`SignalStack`). So a stack overflow is reported, too.
-/// On other threads that run jobs, such as those of user executors, there is no report of a stack overflow.
+/// On a thread of a scheduler, the handler has a stack of its own (`SignalStack`). So a stack overflow is reported,
+/// too. On other threads that run jobs, such as those of user executors, there is no report of a stack overflow.
 enum CrashHandler {
   /// Installs the handler when it is first read: before a run whose scope has a `crashed` closure. Thread-safe.
   static let installed: Void = {

@@ -91,7 +91,8 @@ struct Exploration {
     if let crashed {
       _ = CrashHandler.installed
       let known = 3..<3 + known.count
-      // Only the thread that crashes writes the record, and the search waits for it, so its signal handler may read both.
+      // Only the thread that crashes writes the record, and the search waits for it, so its signal handler may read
+      // both.
       nonisolated(unsafe) let (run, search) = (run, search)
       one.crashed = { signal in
         let token = ScheduleToken(

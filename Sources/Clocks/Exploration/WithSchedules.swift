@@ -73,8 +73,8 @@ public struct ScheduleCount: Hashable, Sendable {
 ///
 /// - Parameters:
 ///   - count: The schedules to run; by default up to 1,000, for at most two seconds.
-///   - seed: The seed of random choices. The default follows from the name of the test. So with a number of schedules, a
-///     test that has passed fails only after a change.
+///   - seed: The seed of random choices. The default follows from the name of the test. So with a number of schedules,
+///     a test that has passed fails only after a change.
 ///   - slack: The maximum delay with which a sleep wakes.
 ///   - faults: The maximum number of faults in a schedule; see ``VirtualTime/fault(_:)``.
 ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
@@ -87,8 +87,8 @@ public struct ScheduleCount: Hashable, Sendable {
 ///   - column: The column at which a failure is recorded.
 ///   - function: The name of the test.
 ///   - operation: The operation; it receives the scope.
-/// - Returns: The summary of the search; `nil` if the operation has failed, if one schedule was replayed, or if the search
-///   was not possible.
+/// - Returns: The summary of the search; `nil` if the operation has failed, if one schedule was replayed, or if the
+///   search was not possible.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,

@@ -5,8 +5,8 @@ import Synchronization
   /// Copies the stack of a thread that runs: the kernel tells the stack pointer of blocked threads only.
   ///
   /// A signal interrupts the thread, whose handler copies the stack. Dispatch blocks most signals on its threads, but
-  /// not `SIGPROF`. If the program handles that signal itself, for example in a profiler, nothing is copied. The handler
-  /// stays, because without it a signal that comes late would end the process.
+  /// not `SIGPROF`. If the program handles that signal itself, for example in a profiler, nothing is copied. The
+  /// handler stays, because without it a signal that comes late would end the process.
   enum RunningThread {
     /// Held while a thread is interrupted; guards what the handler writes. Rank `leaf`.
     private static let lock = Lock(.leaf)
@@ -56,8 +56,8 @@ import Synchronization
 
     /// Whether the handler can read this process's memory. Evaluated under `lock`.
     ///
-    /// Calls the handler for the current thread, without a signal. In a debug build the first call allocates memory, and
-    /// takes locks of the runtime. A thread that a signal interrupts may hold these locks.
+    /// Calls the handler for the current thread, without a signal. In a debug build the first call allocates memory,
+    /// and takes locks of the runtime. A thread that a signal interrupts may hold these locks.
     private static let isPrepared: Bool = {
       var context = ucontext_t()
       return withUnsafeMutablePointer(to: &context) { context in
@@ -71,7 +71,8 @@ import Synchronization
       }
     }()
 
-    /// Returns the stack, up to `mark`, of the running thread whose stack pointer is the highest between `least` and `mark`.
+    /// Returns the stack, up to `mark`, of the running thread whose stack pointer is the highest between `least` and
+    /// `mark`.
     ///
     /// The instruction is the one that the thread executes. At most a megabyte is read.
     static func stack(

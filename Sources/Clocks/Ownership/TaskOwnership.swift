@@ -142,8 +142,8 @@ final class TaskOwnership: Sendable {
 
   /// The task's owner, or else the process-wide owner if it is awake. O(1).
   ///
-  /// - Parameter running: The owner for which the task's thread runs. It owns an unknown task that is newer than itself.
-  ///   An older one may be that of another test, in an actor drain.
+  /// - Parameter running: The owner for which the task's thread runs. It owns an unknown task that is newer than
+  ///   itself. An older one may be that of another test, in an actor drain.
   func owner(of id: UInt64, on running: TaskOwner? = nil) -> TaskOwner? {
     lock.withLock {
       if let owner = owners[id] { return owner }

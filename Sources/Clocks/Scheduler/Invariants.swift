@@ -238,8 +238,8 @@ extension Scheduler {
 
   private var timeText: String { change { $0.scope?.virtualClock.now ?? .zero }.inSeconds }
 
-  /// For example `after step b.1@ of the actor Raft`, or `after a job of task "writer" (#12), which began in save() line
-  /// 20`.
+  /// For example `after step b.1@ of the actor Raft`, or `after a job of task "writer" (#12), which began in save()
+  /// line 20`.
   private func text(_ place: JobPlace?) -> String {
     guard let place else { return "in the job that states it" }
     let (step, reader) = change { ($0.order.chooser?.latestStep, $0.scope?.placeReader) }

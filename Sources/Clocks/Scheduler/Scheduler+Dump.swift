@@ -53,8 +53,8 @@ extension Scheduler {
 
   /// Inspects the test's tasks as they are at this moment, on any thread.
   ///
-  /// A thread that runs one of the tasks meanwhile is interrupted for a moment, to read its call stack. O(tasks and the depth of their call stacks), a
-  /// microsecond for each word that is read. The scheduler's lock is held throughout.
+  /// A thread that runs one of the tasks meanwhile is interrupted for a moment, to read its call stack. O(tasks and the
+  /// depth of their call stacks), a microsecond for each word that is read. The scheduler's lock is held throughout.
   func dumpTasks() -> TaskDump {
     // Read without the lock, because the first use of the probe creates tasks.
     let reader = TaskReader(CodeImages())

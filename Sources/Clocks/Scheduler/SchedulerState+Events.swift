@@ -98,8 +98,8 @@ extension SchedulerState {
     if isProgress || isAlarmMissing { scope?.mustSetAlarm = true }
   }
 
-  /// Whether an alarm has to be set: there is none, or its purpose is no longer the current one. An alarm for a pause is
-  /// left: it is short.
+  /// Whether an alarm has to be set: there is none, or its purpose is no longer the current one. An alarm for a pause
+  /// is left: it is short.
   var isAlarmMissing: Bool {
     guard let scope, let alarm = scope.pace.alarm else { return true }
     guard alarm.reason != .pause, let reason = scope.alarmReason(isAwaited: isTimeAwaited) else {

@@ -191,8 +191,8 @@ extension VirtualClock {
     { [sleeps = sleeps.pending] in sleeps.map(self.line) }
   }
 
-  /// The pending sleeps in wake order that end with a scope. A task of another test may sleep on a clock that was made in
-  /// the scope, and continues to.
+  /// The pending sleeps in wake order that end with a scope. A task of another test may sleep on a clock that was made
+  /// in the scope, and continues to.
   func sleeps(ofTasksOf scheduler: Scheduler) -> [SleepQueue.Pending] {
     guard self !== scheduler.scope?.virtualClock else { return sleeps.pending }
     return sleeps.pending.filter { sleep in

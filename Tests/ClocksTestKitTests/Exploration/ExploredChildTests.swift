@@ -5,7 +5,8 @@ import Testing
 
 @testable import Clocks
 
-/// Runs a test of `ExploredChildSamples` in a child process, or one of `ExploredXCTests` if its name begins with `test`.
+/// Runs a test of `ExploredChildSamples` in a child process, or one of `ExploredXCTests` if its name begins with
+/// `test`.
 func exploredSample(
   _ sample: String, _ environment: [String: String] = [:], errors: ChildProcess.Errors = .inOutput
 ) async throws -> ChildProcess {

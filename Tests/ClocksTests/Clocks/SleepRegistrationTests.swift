@@ -192,8 +192,8 @@ private func wait(_ hasBegun: DispatchSemaphore, _ mayGoOn: DispatchSemaphore) {
 
 /// Occupies all threads of the pool with tasks that no test owns.
 private struct BusyPool {
-  /// Many tasks, between which Dispatch may serve its other queues. They loop, because the pool starts another thread in
-  /// place of a blocked one.
+  /// Many tasks, between which Dispatch may serve its other queues. They loop, because the pool starts another thread
+  /// in place of a blocked one.
   func keepBusy(for seconds: Double) {
     sync {
       for _ in 0..<(10 * ProcessInfo.processInfo.activeProcessorCount) {

@@ -10,8 +10,8 @@ let soakCount = ProcessInfo.processInfo.environment["CLOCKS_TESTS_SOAK"].flatMap
 ///
 /// The environment variable `CLOCKS_TESTS_SOAK` is the number of small tests of each kind. Without it these tests do
 /// not run. 1,000,000 take a few minutes. No other test may run in the same process:
-/// `CLOCKS_TESTS_SOAK=1000000 swift test -c release --filter SoakTests`. So all of them are in one suite, which runs them
-/// one at a time.
+/// `CLOCKS_TESTS_SOAK=1000000 swift test -c release --filter SoakTests`. So all of them are in one suite, which runs
+/// them one at a time.
 @Suite(.serialized, .enabled(if: soakCount > 0)) struct SoakTests {
   @Test func aMillionTestClocks() async throws {
     try await soak("TestClock") {

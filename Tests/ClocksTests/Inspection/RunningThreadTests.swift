@@ -8,8 +8,8 @@
   @Suite(.disabled(if: hasSanitizer), .enabled(if: areThreadsShown)) struct RunningThreadTests {
     /// The signal handler must not wait for the allocator's lock.
     ///
-    /// The interrupted thread holds the lock about half of the time. In a debug build, code that runs for the first time
-    /// may allocate memory. Only the first signal of a process would show that, so there are several processes.
+    /// The interrupted thread holds the lock about half of the time. In a debug build, code that runs for the first
+    /// time may allocate memory. Only the first signal of a process would show that, so there are several processes.
     @Test(arguments: 0..<5) func aThreadWithinTheAllocatorIsInterrupted(_ process: Int) async {
       await #expect(processExitsWith: .success) {
         alarm(60)

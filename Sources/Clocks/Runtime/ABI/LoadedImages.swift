@@ -203,7 +203,8 @@ struct LoadedImage {
 
     /// The value of a tag in the section that the dynamic linker reads; `nil` if there is none. O(entries).
     ///
-    /// Loops over pointers, because each test process calls this some hundred times at load, mostly without optimization.
+    /// Loops over pointers, because each test process calls this some hundred times at load, mostly without
+    /// optimization.
     func dynamicValue(_ tag: ELF.DynamicEntry.Tag) -> UInt? {
       guard var entry = dynamicSection else { return nil }
       let tag = tag.rawValue

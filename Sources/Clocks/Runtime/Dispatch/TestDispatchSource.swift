@@ -54,7 +54,8 @@ import ClocksSupport
     }
 
     var event = Work()
-    /// `new`: firings for which the handler has not begun. `handled`: firings that the handler's latest call stands for.
+    /// `new`: firings for which the handler has not begun. `handled`: firings that the handler's latest call stands
+    /// for.
     private var firings: (new: UInt, handled: UInt) = (0, 0)
     /// The data that the program has merged and the handler has not received, as far as is known.
     private var unhandled: UInt = 0

@@ -56,7 +56,8 @@ enum ExternalTaskRegistry {
   /// Notes that a job has ended, and then does what `look` does. O(external tasks and waits).
   static func endJob(_ job: RunningJob) {
     RunningJobs.end(job)
-    // A thread sets the flag before it looks for running jobs. So a job whose end that thread has not seen sees the flag.
+    // A thread sets the flag before it looks for running jobs. So a job whose end that thread has not seen sees the
+    // flag.
     if isEndAwaited.load(ordering: .sequentiallyConsistent) { look() }
   }
 
@@ -75,9 +76,9 @@ enum ExternalTaskRegistry {
   /// O(external tasks and waits).
   ///
   /// Hundreds of threads may call this together, and wait for the same locks. So thread C returns if thread B waits for
-  /// the lock: thread B will find what thread C would find. Until then the task's owner waits for the task. A thread that
-  /// runs a job of an owner always looks for that owner: in each run of a search, the owner must be notified after the
-  /// same job.
+  /// the lock: thread B will find what thread C would find. Until then the task's owner waits for the task. A thread
+  /// that runs a job of an owner always looks for that owner: in each run of a search, the owner must be notified after
+  /// the same job.
   ///
   /// - Parameter always: Whether to look even if another thread is about to.
   static func look(always: Bool = false) {

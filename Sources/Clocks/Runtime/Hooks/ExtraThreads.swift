@@ -9,8 +9,8 @@ import ClocksSupport
 /// Dispatch has 255 threads for the serial queues of one priority. If jobs ran on those threads and waited for serial
 /// queues, the queues might get no thread. So these threads are not Dispatch's.
 ///
-/// There are at most 64 of them, and one more for each job or block of a test that is known to be blocked. With many more
-/// threads than processors, each would rarely run, and so would the watchdog's.
+/// There are at most 64 of them, and one more for each job or block of a test that is known to be blocked. With many
+/// more threads than processors, each would rarely run, and so would the watchdog's.
 enum ExtraThreads {
   #if os(Linux) && canImport(Glibc)
     private final class Work {

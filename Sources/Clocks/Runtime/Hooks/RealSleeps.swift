@@ -1,9 +1,10 @@
 import ClocksSupport
 
-/// The sleeps on the runtime's clocks, in real time, of all tasks of the process, and the blocks that begin in real time.
+/// The sleeps on the runtime's clocks, in real time, of all tasks of the process, and the blocks that begin in real
+/// time.
 ///
-/// While such a sleep may wake up a test, none of the test's wake-ups counts as lost. The sleep may have begun before the
-/// test had a clock, so those of unowned tasks are noted, too.
+/// While such a sleep may wake up a test, none of the test's wake-ups counts as lost. The sleep may have begun before
+/// the test had a clock, so those of unowned tasks are noted, too.
 enum RealSleeps {
   private struct Sleep {
     /// When the sleep ends unless the task is cancelled.
@@ -73,7 +74,8 @@ enum RealSleeps {
     return lock.withLock { sleeps }.contains { $0.mayWake(owner) && $0.isUnderWay(at: now) }
   }
 
-  /// The owner's tasks that sleep, for example `task #12 for 0.9 seconds more`, in the order of their creation. O(sleeps).
+  /// The owner's tasks that sleep, for example `task #12 for 0.9 seconds more`, in the order of their creation.
+  /// O(sleeps).
   static func lines(of owner: TaskOwner) -> [String] {
     let now = RealTime(in: .zero)
     let tasks = lock.withLock { sleeps }.filter {

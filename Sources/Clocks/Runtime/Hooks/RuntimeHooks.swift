@@ -63,7 +63,8 @@ enum RuntimeHooks {
   /// loops.
   static let isPoolBlocked = Atomic(false)
 
-  /// Lets jobs run on `ExtraThreads` from now on, also those that wait for a thread. Returns `false` if they did before.
+  /// Lets jobs run on `ExtraThreads` from now on, also those that wait for a thread. Returns `false` if they did
+  /// before.
   @discardableResult
   static func useExtraThreads() -> Bool {
     guard !isPoolBlocked.exchange(true, ordering: .acquiringAndReleasing) else { return false }

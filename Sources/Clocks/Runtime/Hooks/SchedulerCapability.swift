@@ -67,7 +67,8 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
     return missingJobs.isEmpty ? .executors : .enqueueHook
   }
 
-  /// The parts that are not seen, in words; empty if everything is seen. ``SchedulerCapability/missing`` has exceptions.
+  /// The parts that are not seen, in words; empty if everything is seen. ``SchedulerCapability/missing`` has
+  /// exceptions.
   public var missing: [String] {
     missingJobs + unverified + hiddenFiles + (seesDispatch ? [] : Self.dispatch)
   }

@@ -13,8 +13,8 @@ import Synchronization
 /// Each block on the queue runs the job that is first when the block begins. So once the queue is known to be
 /// blocked, other threads can run the jobs.
 ///
-/// Each job passes through here, also those of a process that uses nothing of this package. So most functions are static
-/// and take a pointer: a debug build would retain an object, or copy a struct, for each call of a method.
+/// Each job passes through here, also those of a process that uses nothing of this package. So most functions are
+/// static and take a pointer: a debug build would retain an object, or copy a struct, for each call of a method.
 struct UnownedJobs: ~Copyable {
   /// Jobs of one priority, which are never freed.
   typealias Reference = UnsafeMutablePointer<UnownedJobs>

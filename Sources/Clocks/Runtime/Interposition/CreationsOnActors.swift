@@ -3,8 +3,8 @@ import Synchronization
 
 /// The unfinished creations of owned tasks that begin on a default actor.
 ///
-/// Thread A creates a task. The runtime puts the first job into the actor's queue before the creation returns. Thread B,
-/// which runs for another test, may take that job out of the queue before thread A has registered the task. Then the
+/// Thread A creates a task. The runtime puts the first job into the actor's queue before the creation returns. Thread
+/// B, which runs for another test, may take that job out of the queue before thread A has registered the task. Then the
 /// task would count as one of the other test. So thread B waits until the creation has ended.
 enum CreationsOnActors {
   /// Guards the variables below. Rank `leaf`.

@@ -59,7 +59,8 @@ package enum RuntimeClocks {
   /// Redirects the clocks in every scope. Must be called once, while there is only one thread.
   package static func redirect() {
     isForAll.store(true, ordering: .relaxed)
-    // Any thread may call the replacements, even before the hooks are installed. They need the key of the threads' states.
+    // Any thread may call the replacements, even before the hooks are installed. They need the key of the threads'
+    // states.
     ThreadState.prepare()
     redirectForExplored()
     #if os(Linux) && canImport(Glibc)

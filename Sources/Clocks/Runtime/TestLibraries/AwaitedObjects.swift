@@ -4,8 +4,8 @@ import ClocksSupport
 /// methods do.
 ///
 /// A waiting thread does not keep time from jumping. But time must not jump between a signal and the return of the wait
-/// that takes it. It is not known which thread takes a signal. So until one of the waits returns, the signal counts as a
-/// block of each test that waits. That a group becomes empty is a signal, too.
+/// that takes it. It is not known which thread takes a signal. So until one of the waits returns, the signal counts as
+/// a block of each test that waits. That a group becomes empty is a signal, too.
 enum AwaitedObjects {
   /// The waits of one test.
   private struct Waits {
@@ -20,8 +20,8 @@ enum AwaitedObjects {
     var tests: [Waits] = []
     /// The signals since a thread waits, without those that were taken.
     ///
-    /// Code whose waits are not seen may have taken some. Then time stands still until no thread waits, or the process is
-    /// idle.
+    /// Code whose waits are not seen may have taken some. Then time stands still until no thread waits, or the process
+    /// is idle.
     var signals = 0
 
     mutating func change(_ owner: any PausableOwner, by change: Int) {
@@ -67,8 +67,8 @@ enum AwaitedObjects {
     return result
   }
 
-  /// Waits on a thread that the test has started. `wait` returns 0 if it has taken a signal. It blocks, unless its argument
-  /// is 0.
+  /// Waits on a thread that the test has started. `wait` returns 0 if it has taken a signal. It blocks, unless its
+  /// argument is 0.
   static func wait(
     for semaphore: OpaquePointer, on thread: ThreadWaits, _ wait: (UInt64) -> Int
   ) -> Int {

@@ -27,8 +27,8 @@ import Synchronization
 
     /// The method counts as running before its thread continues, so that time does not move in between.
     ///
-    /// Thread A is about to call this for one wait of the method. The wait ends, and the method pauses for another wait.
-    /// Thread A then ends that pause, so the method counts as running although it waits. Time still moves, by
+    /// Thread A is about to call this for one wait of the method. The wait ends, and the method pauses for another
+    /// wait. Thread A then ends that pause, so the method counts as running although it waits. Time still moves, by
     /// `IdleProcess`.
     private func wakeUp() {
       method?.resume()

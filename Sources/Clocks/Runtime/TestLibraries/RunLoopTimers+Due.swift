@@ -21,8 +21,8 @@ import Synchronization
       }
     }
 
-    /// Whether a timer of the owner is due that no thread has been told of. Called by a thread of the owner that is about
-    /// to run its run loop.
+    /// Whether a timer of the owner is due that no thread has been told of. Called by a thread of the owner that is
+    /// about to run its run loop.
     static func takeOverdue(of owner: any PausableOwner) -> Bool {
       awaitBeginning()
       return lock.withLock {
@@ -42,8 +42,8 @@ import Synchronization
 
     /// Runs the current thread's run loop until the timers that are due have fired. `run` handles one event.
     ///
-    /// A timer of another thread or mode stays ready, so the number of runs is limited. The kernel may let a timer expire a
-    /// moment after it was set to the present: the thread waits for its own timers.
+    /// A timer of another thread or mode stays ready, so the number of runs is limited. The kernel may let a timer
+    /// expire a moment after it was set to the present: the thread waits for its own timers.
     static func fire(for owner: any PausableOwner, _ run: (Double) -> Int32) {
       let thread = OutsideWork.currentThread
       var events = 0

@@ -192,8 +192,8 @@ import Synchronization
         owner: owner, thread: OutsideWork.currentThread, callback: callback, instant: instant)
       // A former value is released without the lock.
       _ = lock.withLock { timers.updateValue(added, forKey: timer) }
-      // Foundation computes the instant from dates, in seconds, with an error of a tenth of a microsecond. So the delay is
-      // rounded to whole microseconds.
+      // Foundation computes the instant from dates, in seconds, with an error of a tenth of a microsecond. So the delay
+      // is rounded to whole microseconds.
       let delay = Int64(clamping: instant > now ? instant - now : 0)
       guard owner.enqueue(callback, after: .microseconds((delay + 500) / 1000)) else {
         forget(timer)

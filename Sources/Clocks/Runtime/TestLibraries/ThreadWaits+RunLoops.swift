@@ -187,7 +187,8 @@ import Synchronization
       resume()
     }
 
-    /// The present of the monotonic clock for the run loop, in nanoseconds. A timer that is due has fired at its instant.
+    /// The present of the monotonic clock for the run loop, in nanoseconds. A timer that is due has fired at its
+    /// instant.
     func present(_ now: UInt64) -> UInt64 {
       max(now, dueInstant.load(ordering: .sequentiallyConsistent))
     }

@@ -5,10 +5,10 @@ import Synchronization
 ///
 /// Each wait pauses the job.
 ///
-/// `XCTWaiter` runs the run loop again and again, for a tenth of a second each time (a slice), until the system's date is
-/// past its timeout. It also submits a watchdog, a block that is due a quarter of a second after the timeout. This
-/// package does not pass the watchdog on, and computes the wait's deadline from the watchdog's instant. A run loop without
-/// sources returns immediately. Then this package waits in place of the run loop.
+/// `XCTWaiter` runs the run loop again and again, for a tenth of a second each time (a slice), until the system's date
+/// is past its timeout. It also submits a watchdog, a block that is due a quarter of a second after the timeout. This
+/// package does not pass the watchdog on, and computes the wait's deadline from the watchdog's instant. A run loop
+/// without sources returns immediately. Then this package waits in place of the run loop.
 ///
 /// The thread may wait for another thread or a socket, which no scheduler sees. So in a suite that was not written for
 /// virtual time (`PausedWaits.all`), a wait times out only after some slices of real time in which nothing else was

@@ -45,8 +45,8 @@ struct ServedTime {
     missingFrom.store(RealTime(in: interval + .seconds(1)).nanoseconds, ordering: .releasing)
   }
 
-  /// When the watchdog's next check is more than a second late, in nanoseconds as in `RealTime`; `.max` before its first
-  /// check.
+  /// When the watchdog's next check is more than a second late, in nanoseconds as in `RealTime`; `.max` before its
+  /// first check.
   private static let missingFrom = Atomic<UInt64>(.max)
 
   /// How much of the time since the instant has passed while a check was more than a second late, in nanoseconds.

@@ -33,8 +33,8 @@ struct AutoAdvance: ~Copyable {
   var unlimitedHolds = 0
   /// The scheduler of the test around the scope; `nil` if there is none.
   var testAround: Scheduler?
-  /// Whether time does not wait for the test around the scope, because that test polls. Once that test has had nothing to
-  /// run, time waits for it again.
+  /// Whether time does not wait for the test around the scope, because that test polls. Once that test has had nothing
+  /// to run, time waits for it again.
   var ignoresTestAround = false
   /// The progress of the tests around the scope at the end of the last pause in which they continued.
   private var progressAround: UInt64 = 0
@@ -99,9 +99,9 @@ struct AutoAdvance: ~Copyable {
 
   /// Returns the patience of the alarm that is set again because of the others; `nil` if the alarm takes effect now.
   ///
-  /// A pause for the test around the scope ends although that test is busy, because one of its jobs may block its thread
-  /// until time moves in the scope. It also ends if a job of the scope may hold the thread that the test awaits. If the
-  /// test continues until the patience is used up, it probably polls until the scope is over.
+  /// A pause for the test around the scope ends although that test is busy, because one of its jobs may block its
+  /// thread until time moves in the scope. It also ends if a job of the scope may hold the thread that the test awaits.
+  /// If the test continues until the patience is used up, it probably polls until the scope is over.
   mutating func patienceLeft(_ patience: Int, _ reason: Reason, _ others: Others) -> Int? {
     if reason == .pause {
       guard isTestAroundRunning else { return others.awaitThread ? patience : nil }

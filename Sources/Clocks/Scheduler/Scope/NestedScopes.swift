@@ -2,8 +2,8 @@
 ///
 /// A test is not idle while a scope within it is busy, because the scope continues by itself (`BusyScopes`). The time
 /// of a scope does not jump while a job of the test around it can run, because that job may end what the scope waits
-/// for. Each scheduler stores whether one of its jobs can run (`Scheduler.canRun`). A scope reads that when its time may
-/// jump. If it withholds the jump, it waits in `waiting` until that test has nothing to run.
+/// for. Each scheduler stores whether one of its jobs can run (`Scheduler.canRun`). A scope reads that when its time
+/// may jump. If it withholds the jump, it waits in `waiting` until that test has nothing to run.
 struct Nesting {
   /// Whether there is a test around this one, or a scope within it. Nothing below is used otherwise.
   var isNested = false
@@ -108,8 +108,8 @@ extension Scheduler {
     if waits { leaveTestAroundIfOver() } else { testAroundStopped() }
   }
 
-  /// Must be called when the scope was added to a list: thread B may have closed or abandoned the scope before, and found
-  /// nothing to remove.
+  /// Must be called when the scope was added to a list: thread B may have closed or abandoned the scope before, and
+  /// found nothing to remove.
   private func leaveTestAroundIfOver() {
     if change({ $0.isAbandoned || $0.scope?.isOver == true }) { leaveTestAround() }
   }

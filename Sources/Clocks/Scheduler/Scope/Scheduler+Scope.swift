@@ -187,8 +187,8 @@ extension Scheduler {
 
   /// Cancels the tasks that sleep on the scope's clock, and the scope's tasks that sleep on another clock made in it.
   ///
-  /// - Parameter isIncluded: Must leave out each `async let`, which cannot be retained, if other threads may run jobs of
-  ///   the scheduler meanwhile.
+  /// - Parameter isIncluded: Must leave out each `async let`, which cannot be retained, if other threads may run jobs
+  ///   of the scheduler meanwhile.
   func cancelSleepingTasks(where isIncluded: (UnownedTask) -> Bool = { _ in true }) {
     guard let virtualClock = scope?.virtualClock else { return }
     // A task that sleeps is not over while the lock is held, so it can be retained.
