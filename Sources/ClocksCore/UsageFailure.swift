@@ -23,7 +23,7 @@ package enum UsageFailure {
     if let reporter = lock.withLock({ reporter }) { return reporter(message, callSite) }
     var line = "\(callSite.filePath):\(callSite.line): error: \(message)"
     if isTestProcess {
-      line += " The test run fails: link the test target with Clocks, and the test itself does."
+      line += " The test run fails. To make the test itself fail, link the test target with Clocks."
       failAtExit
     }
     Terminal.writeLine(line)

@@ -243,7 +243,7 @@ struct MergedSearches {
     }
   }
 
-  /// Returns more backticks than the text has in a row, so that they end no code before its end.
+  /// Returns `least` backticks, or more if the text has as many in a row: these would end the code too early.
   private static func fence(_ text: String, atLeast least: Int) -> String {
     let longest = text.split { $0 != "`" }.map(\.count).max() ?? 0
     return String(repeating: "`", count: max(least, longest + 1))

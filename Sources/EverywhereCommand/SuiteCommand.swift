@@ -64,7 +64,9 @@ extension Options {
       }
   }
 
-  /// The command without its filters: `swift test` and Swift Testing would also run what matches these.
+  /// Returns the command without its filters.
+  ///
+  /// With two filters, `swift test` and Swift Testing run the tests that match either of them.
   private static func withoutFilters(_ command: [String], isSwiftTest: Bool) -> [String] {
     var kept: [String] = Array(command.prefix(1))
     var rest = command.dropFirst()

@@ -102,7 +102,7 @@ extension SchedulerState {
     return thread
   }
 
-  /// Ends the current job on its thread, which waits permanently unless it is added to `parkedThreads`.
+  /// Ends the current job on its thread, which then waits. Only a thread in `parkedThreads` can be resumed.
   fileprivate mutating func newParkedThread(for job: ReadyJob) -> ParkedThread {
     endJob()
     return ParkedThread(number: idleness.threadParks(), isMain: job.executor == .main)

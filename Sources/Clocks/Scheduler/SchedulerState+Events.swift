@@ -59,8 +59,8 @@ extension SchedulerState {
 
   /// Makes a job ready again that was about to start.
   ///
-  /// It comes first, because jobs of the main thread keep their order. A chooser, which has noted that the job began,
-  /// expects it behind the others.
+  /// The job becomes the first ready one, because jobs of the main thread keep their order. But if there is a chooser,
+  /// the job becomes the last one: the chooser has noted that the job began.
   @inline(never)
   mutating func putBack(_ job: ReadyJob) {
     if order.chooser == nil { idleness.ready.prepend(job) } else { makeReady(job) }

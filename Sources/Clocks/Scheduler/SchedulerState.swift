@@ -238,11 +238,11 @@ struct SchedulerState: ~Copyable {
 
   @_transparent
   private mutating func serve(_ waiter: IdleWaiter, runsWoken: Bool) -> Action {
-    // The wait takes the place of the jump for which `IdleProcess` has left out parallel work.
+    // `IdleProcess` may have left out parallel work so that time jumps once. The wait stands for that jump.
     if scope != nil { idleness.countEverything() }
     if case .advance = waiter.kind, let reason = runaway.tooManyWakes { return end(waiter, reason) }
     let before = isObserved ? waiter.movedClock?.time : nil
-    // An observer moves time to the end of its limit, which may be while a task waits for external work.
+    // An observer moves time up to its limit. A task may wait for external work meanwhile, as before a jump.
     let start = if case .observe = waiter.kind { scope?.virtualClock.now } else { nil as Duration? }
     let waited = activity.nanosecondsWithoutThread
     let sleeper =

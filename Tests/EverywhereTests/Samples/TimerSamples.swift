@@ -250,8 +250,8 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     XCTAssertEqual(log.tenths(since: start), [2, 3])
   }
 
-  /// Each block passes the next one, as long as the task sleeps. Time moves although no thread is ever idle, so when
-  /// the last block runs is not exact.
+  /// Each block passes the next one, as long as the task sleeps. Time moves although no thread is ever idle, so
+  /// the instant of the last block is not exact.
   func testBlocksPassBlocks() {
     let done = expectation(description: "a block has seen that the task has slept")
     let log = log

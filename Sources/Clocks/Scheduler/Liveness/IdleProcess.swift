@@ -48,8 +48,9 @@ enum IdleProcess {
   /// How often the threads that belong to no test had run, and since when this number is unchanged.
   nonisolated(unsafe) private static var outside: (turns: UInt64, since: ServedTime)?
 
-  /// How many more looks follow soon although a thread could continue, or no test is held. After a step of time, most
-  /// threads run only for a moment.
+  /// The number of looks that may still follow quickly although no test is held, or a thread could continue.
+  ///
+  /// After a step of time, most threads run only for a moment.
   nonisolated(unsafe) private static var quickLooks = 0
 
   /// Returns a short time after a step of time, and `interval` once `quickLooks` are used up.

@@ -51,7 +51,7 @@ package struct ScopeOptions: Sendable {
     if case .never = recording { true } else { false }
   }
 
-  /// Returns how long a job may hold its thread while nothing else happens in the test: at most ten seconds in a search.
+  /// Returns how long a job may hold its thread if nothing else happens in the test: at most ten seconds in a search.
   ///
   /// - Parameter limit: The limit outside a search.
   func limitOfLoneJob(_ limit: Duration) -> Duration {

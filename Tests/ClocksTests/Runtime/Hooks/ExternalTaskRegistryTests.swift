@@ -50,7 +50,7 @@ import Testing
     ExternalTaskRegistry.look()
     #expect(owner.log.all == [])
     ExternalTaskRegistry.endJob(job)
-    // Immediately, or when the actor drains of other tests have ended that ran at that moment.
+    // The task is back immediately, or when the actor drains that other tests ran at that moment have ended.
     #expect(await owner.back.stream.first { _ in true } == handle.id)
 
     await clock.advance(by: .seconds(1))
