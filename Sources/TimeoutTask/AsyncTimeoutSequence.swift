@@ -82,8 +82,6 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
       let deadline = OperationDeadline.after(
         sequence.timeout, tolerance: sequence.tolerance, on: sequence.clock, name: sequence.name)
       guard let deadline else { return try await elementWithoutTimer(isolation: actor) }
-      var base = base
-      defer { self.base = base }
       let element = try await deadline.run { () async throws -> Base.Element? in
         try await base.next(isolation: actor)
       }

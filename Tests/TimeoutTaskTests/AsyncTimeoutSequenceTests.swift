@@ -189,6 +189,20 @@ import TimeoutTask
     #expect(log.all == ["1.0 seconds: CancellationError()"])
   }
 
+  /// A second owner of an iterator's buffer would make each element cost a copy of the buffer.
+  @Test func theIteratorOfTheSequenceIsNotCopied() async throws {
+    struct Buffered: AsyncSequence {
+      final class Buffer {}
+      struct AsyncIterator: AsyncIteratorProtocol {
+        var buffer = Buffer()
+        mutating func next() async -> Bool? { isKnownUniquelyReferenced(&buffer) }
+      }
+      func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+    }
+    var iterator = Buffered().timeout(.seconds(3), clock: clock).makeAsyncIterator()
+    for _ in 1...3 { #expect(try await iterator.next() == true) }
+  }
+
   @Test @MainActor func theSequenceIsAskedInTheLoopsIsolation() async throws {
     struct OnTheMainActor: AsyncSequence, AsyncIteratorProtocol {
       var count = 0
