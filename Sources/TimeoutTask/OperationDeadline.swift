@@ -49,7 +49,10 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
     at instant: C.Instant, allowed: C.Duration, tolerance: C.Duration?, on clock: C, name: String?
   ) -> OperationDeadline? {
     let outer = ActiveDeadline.current
-    if let outer, outer.covers(instant, tolerance: tolerance, on: clock) { return nil }
+    if let outer, outer.covers(instant, tolerance: tolerance, on: clock) {
+      // An outer deadline that has passed may cancel only later. Without time left, the operation begins cancelled.
+      if Task.isCancelled || clock.now < instant { return nil }
+    }
     if let limit = RealTimeLimit.from(instant, allowed: allowed, tolerance: tolerance, on: clock) {
       return RealTimeDeadline(limit, name: name, inside: outer)
     }

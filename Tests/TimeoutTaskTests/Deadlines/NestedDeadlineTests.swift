@@ -183,6 +183,21 @@ import TimeoutTask
     await task.value
   }
 
+  /// The outer deadline has passed, but its timer has not.
+  @Test func withoutTimeABodyBeginsCancelledInsideATolerantDeadline() async throws {
+    let late = TolerantClock(base: clock)
+    let task = Task { [clock] in
+      try await withTimeout(.seconds(1), tolerance: .seconds(1), clock: late) {
+        try await clock.sleep(for: .milliseconds(1500))
+        return try await withTimeout(.zero, tolerance: .seconds(1), clock: late) {
+          Task.isCancelled
+        }
+      }
+    }
+    await clock.advance(by: .seconds(10))
+    #expect(try await task.value)
+  }
+
   @Test func aDeadlineInsideATolerantOneIsNotSetIfThatIsEarlyEnough() async throws {
     #expect(
       try await timers(.seconds(1), tolerance: .seconds(1), .seconds(2), tolerance: nil) == 1)
