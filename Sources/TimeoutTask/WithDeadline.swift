@@ -5,7 +5,10 @@
 /// in time is more important than leaving nothing behind, use ``TimeoutTask``.
 ///
 /// The operation is an ordinary closure: it does not escape. It runs in the caller's isolation, may
-/// use what the caller may use, and its result need be neither `Sendable` nor copyable.
+/// use what the caller may use, and its result need be neither `Sendable` nor copyable. One thing is
+/// not possible: **the operation must not add tasks to a task group of the caller.** The operation is
+/// a child task, and so are the tasks that it adds. The deadline does not cancel them, and the
+/// process may crash if one of them ends later than the operation. Create the group in the operation.
 ///
 /// ```swift
 /// let deadline = ContinuousClock.now + .seconds(5)
