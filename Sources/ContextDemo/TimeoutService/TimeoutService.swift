@@ -34,8 +34,8 @@ final class TimeoutService<Value: Sendable> {
   /// Runs the work and returns its result. Cancels the previous attempt.
   ///
   /// - Throws: `TimeoutError` after `timeout`, even if the work ignores its cancellation;
-  ///   `CancellationError` if the caller is cancelled, the service is started again or the service
-  ///   is released; otherwise the error of the work.
+  ///   `CancellationError` if the caller is cancelled or the service is started again; otherwise the
+  ///   error of the work. The call retains the service, so a release does not end it.
   nonisolated(nonsending) func run(timeout: Duration) async throws -> Value {
     try await begin(timeout: timeout).value
   }
