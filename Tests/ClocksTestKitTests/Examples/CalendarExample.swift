@@ -14,9 +14,12 @@ private struct Schedule {
   }
 
   func run(_ action: () async -> Void) async throws {
-    while let next = next(after: Date()) {
+    var date = Date()
+    while let next = next(after: date) {
       try await Task.sleep(for: .seconds(next.timeIntervalSinceNow))
       await action()
+      // The date may still be before `next`, because the system's clock was set back a little meanwhile.
+      date = max(next, Date())
     }
   }
 }
@@ -52,6 +55,24 @@ private struct Schedule {
       let now = try calendar.dateComponents([.hour, .minute, .weekday], from: Date())
       #expect(now.hour == 9 && now.minute == 0 && now.weekday == 2)
     }
+    reports.cancel()
+  }
+
+  /// The sleep ends as planned, before nine o'clock by the date.
+  @Test(.virtualTime) func onceAWeekAlsoIfTheDateIsSetBack() async throws {
+    let time = try VirtualTime.required
+    let start = DateComponents(year: 2026, month: 3, day: 21, hour: 12)
+    time.date = try #require(try calendar.date(from: start))
+
+    let schedule = Schedule(
+      calendar: try calendar, components: DateComponents(hour: 9, minute: 0, weekday: 2))
+    let report = TimedExpectation("report", expectedCount: 1)
+    let reports = Task { try await schedule.run { report.fulfill() } }
+
+    await time.advance(to: .init(offset: .seconds(44 * 3_600)))
+    time.date -= 1
+    await time.advance(to: .init(offset: .seconds(48 * 3_600)))
+    #expect(report.count == 1)
     reports.cancel()
   }
 }
