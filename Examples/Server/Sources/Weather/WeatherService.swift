@@ -34,6 +34,10 @@ public actor WeatherService {
   /// five seconds.
   public func report(for city: String) async throws -> Report {
     if let (report, expiry) = cached[city], clock.now < expiry { return report }
+    return try await fetch(city)
+  }
+
+  private func fetch(_ city: String) async throws -> Report {
     let backoff = Backoff.exponential(from: .seconds(1), upTo: .seconds(4), jitter: .none)
     let report = try await withRetry(
       attempts: 4, backoff: backoff, clock: clock, if: Self.mayRetry
@@ -50,12 +54,11 @@ public actor WeatherService {
   private static func mayRetry(_ error: any Error) -> Bool { !(error is CancellationError) }
 
   /// Refreshes the reports for `cities` every `interval` until the task is cancelled.
+  ///
+  /// A cached report stays available meanwhile, and also if the refresh fails.
   public func refresh(_ cities: [String], every interval: Duration) async {
     for await _ in clock.timer(interval: interval) {
-      for city in cities {
-        cached[city] = nil
-        _ = try? await report(for: city)
-      }
+      for city in cities { _ = try? await fetch(city) }
     }
   }
 }

@@ -79,4 +79,19 @@ import Weather
     await refresh.value
     try await clock.checkSuspension()
   }
+
+  @Test func aReportIsAvailableDuringItsRefresh() async throws {
+    let station = Station(clock, delay: .seconds(2))
+    let service = WeatherService(station: station, clock: clock)
+    let first = Task { try await service.report(for: "Oslo") }
+    await clock.advance(by: .seconds(2))
+    let refresh = Task { await service.refresh(["Oslo"], every: .seconds(30)) }
+    await clock.advance(by: .seconds(31))
+    let second = Task { try await service.report(for: "Oslo") }
+    await clock.advance(by: .seconds(3))
+    #expect(try await second.value == first.value)
+    #expect(await station.requests == [0, 32].map(Duration.seconds))
+    refresh.cancel()
+    await refresh.value
+  }
 }
