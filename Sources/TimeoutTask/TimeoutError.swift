@@ -84,10 +84,10 @@ public struct TimeoutError: LocalizedError {
   }
 
   private func sentence<D: DurationProtocol>(about allowed: D) -> String {
-    // The text does not say how late the operation began: to negate the least duration would overflow.
+    // The text does not say how late the operation began: to negate the least duration would overflow. An operation
+    // with a movable deadline may have begun in time.
     allowed > .zero
-      ? "The time allowed was \(allowed.exactDescription)."
-      : "There was no time left when it began."
+      ? "The time allowed was \(allowed.exactDescription)." : "There was no time left."
   }
 }
 

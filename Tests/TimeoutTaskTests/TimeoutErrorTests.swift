@@ -26,10 +26,10 @@ import TimeoutTask
   func theDescriptionStatesThatThereWasNoTime(_ timeout: Duration) {
     #expect(
       TimeoutError(timeout: timeout, operation: "ask").errorDescription
-        == "The operation timed out. There was no time left when it began. It was: ask.")
+        == "The operation timed out. There was no time left. It was: ask.")
     #expect(
       TimeoutError(timeout: Beats(count: -1)).errorDescription
-        == "The operation timed out. There was no time left when it began.")
+        == "The operation timed out. There was no time left.")
   }
 
   @Test func anEmptyNameIsLeftOut() {
