@@ -262,9 +262,9 @@ final class TaskOwnership: Sendable {
   private func registerUnowned(_ id: UInt64) {
     unowned.insert(id)
     guard unowned.chunkCount > unownedLimit else { return }
-    let oldest = registered.values.lazy.map(\.registration.watermark).min() ?? .max
-    // Nothing is removed if no watermark is known: tasks above it may be in `unowned` already.
-    if oldest != .max { unowned.removeChunks(upTo: oldest) }
+    let watermarks = registered.values.lazy.map(\.registration.watermark)
+    // Nothing is removed while a watermark is unknown: tasks above it may be in `unowned` already.
+    if !watermarks.contains(.max) { unowned.removeChunks(upTo: watermarks.min() ?? 0) }
     unownedLimit = max(8, unowned.chunkCount * 2)
   }
 

@@ -61,6 +61,23 @@ import Testing
     ownership.checkInvariants()
   }
 
+  @Test func unownedTasksAreRememberedWhileAnOwnerIsBeingRegistered() {
+    let ownership = TaskOwnership()
+    let (older, newer) = (Scheduler(origin: .here()), Scheduler(origin: .here()))
+    ownership.retain(older) {
+      // Another thread registers an owner, and runs tasks, before this one stores the older watermark.
+      ownership.retain(newer, newestTask: { 1_000_000 })
+      for id in stride(from: UInt64(100), to: 1_000_000, by: 10_000) {
+        #expect(ownership.owner(ofReadyJob: id, on: nil).owner == nil)
+      }
+      return 0
+    }
+    #expect(ownership.owner(ofReadyJob: 100, on: older).owner == nil)
+    ownership.release(older)
+    ownership.release(newer)
+    ownership.checkInvariants()
+  }
+
   @Test func unownedTasksAreForgottenWhenNoSchedulerIsOlder() {
     let ownership = TaskOwnership()
     var id: UInt64 = 0
