@@ -68,6 +68,9 @@ class TaskOwner: @unchecked Sendable {
 
   /// Whether each hop of the owner's tasks to an actor and back has to be seen.
   final let isExplored: Bool
+  /// The task that has made the owner's first clock, and by which its test is known; 0 for a scope, and if it is not
+  /// known.
+  final let maker: UInt64
 
   /// Guarded by the lock of `TaskOwnership`.
   @exclusivity(unchecked) nonisolated(unsafe) final var registration = OwnerRegistration()
@@ -78,9 +81,10 @@ class TaskOwner: @unchecked Sendable {
   /// Whether a thread waits for the owner's lock, to recheck the owner's external tasks.
   private final let isRecheckPending = Atomic(false)
 
-  init(isVirtual: Bool, isExplored: Bool = false) {
+  init(isVirtual: Bool, isExplored: Bool = false, maker: UInt64 = 0) {
     hasVirtualTime = isVirtual
     self.isExplored = isExplored
+    self.maker = maker
   }
 
   /// Takes a ready job. If `isNew`, the job on the current thread has created its task, and this is the first job.
@@ -255,10 +259,16 @@ struct LeftoverTasks {
   /// Returns whether the test of a task is over.
   typealias TestIsOver = @Sendable () -> Bool
 
+  private struct Test {
+    /// `TaskOwner.maker` of the owner whose clocks are gone.
+    let maker: UInt64
+    let isOver: TestIsOver
+  }
+
   private static let limit = 4_096
   private static let isOver: TestIsOver = { true }
 
-  private var tests: [UInt64: TestIsOver] = [:]
+  private var tests: [UInt64: Test] = [:]
   /// The tasks whose tests may still run, as far as is known.
   private var underWay: [UInt64] = []
 
@@ -266,15 +276,18 @@ struct LeftoverTasks {
 
   /// Adds tasks, and forgets the older half of all if there are too many. Returns what is to be released without a
   /// lock. Amortized O(tasks).
-  mutating func add(_ tasks: [UInt64], _ testIsOver: @escaping TestIsOver) -> [TestIsOver] {
+  mutating func add(
+    _ tasks: [UInt64], madeFor maker: UInt64 = 0, _ testIsOver: @escaping TestIsOver
+  ) -> [TestIsOver] {
+    let test = Test(maker: maker, isOver: testIsOver)
     let replaced =
-      releaseTests() + tasks.compactMap { tests.updateValue(testIsOver, forKey: $0) }
+      releaseTests() + tasks.compactMap { tests.updateValue(test, forKey: $0)?.isOver }
     underWay += tasks
     // Tasks that were removed are still in the list.
     defer { if underWay.count > 2 * tests.count + 16 { underWay.removeAll { tests[$0] == nil } } }
     guard tests.count > Self.limit else { return replaced }
     let oldest = tests.keys.sorted().prefix(tests.count / 2)
-    return replaced + oldest.compactMap { tests.removeValue(forKey: $0) }
+    return replaced + oldest.compactMap { tests.removeValue(forKey: $0)?.isOver }
   }
 
   /// Returns what retains tests that are over, for a release without a lock. O(tasks), with at most 16 checks.
@@ -284,18 +297,21 @@ struct LeftoverTasks {
     let candidates = underWay.prefix(16)
     underWay.removeFirst(candidates.count)
     return candidates.compactMap { task in
-      guard let testIsOver = tests[task] else { return nil }
-      guard testIsOver() else {
+      guard let test = tests[task] else { return nil }
+      guard test.isOver() else {
         underWay.append(task)
         return nil
       }
-      return tests.updateValue(Self.isOver, forKey: task)
+      return tests.updateValue(Test(maker: test.maker, isOver: Self.isOver), forKey: task)?.isOver
     }
   }
 
-  /// Removes a task, unless its test still runs. Returns what the caller releases without a lock.
-  mutating func removeIfTestOver(_ task: UInt64) -> TestIsOver? {
-    guard tests[task]?() == true else { return nil }
-    return tests.removeValue(forKey: task)
+  /// Removes a task, unless its test still runs and is not the one that `maker` stands for. Returns what the caller
+  /// releases without a lock.
+  mutating func removeIfTestOver(_ task: UInt64, orMadeFor maker: UInt64 = 0) -> TestIsOver? {
+    guard let test = tests[task], maker != 0 && test.maker == maker || test.isOver() else {
+      return nil
+    }
+    return tests.removeValue(forKey: task)?.isOver
   }
 }

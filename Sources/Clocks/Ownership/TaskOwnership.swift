@@ -217,19 +217,20 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Notes tasks that outlive the clocks of their test.
-  func leave(_ tasks: [UInt64], _ testIsOver: @escaping LeftoverTasks.TestIsOver) {
+  /// Notes tasks of an owner that outlive the clocks of their test.
+  func leave(_ tasks: [UInt64], of owner: TaskOwner, _ isOver: @escaping LeftoverTasks.TestIsOver) {
     // Released without the lock.
     let forgotten = lock.withLock {
       hasLeftovers.store(true, ordering: .relaxed)
-      return leftovers.add(tasks, testIsOver)
+      return leftovers.add(tasks, madeFor: owner.maker, isOver)
     }
     withExtendedLifetime(forgotten) {}
   }
 
   /// Registers a leftover for `owner`, one of whose jobs resumes it. Returns whether it was a leftover.
   ///
-  /// For example, a loop that a test has started for a shared object also works for later tests.
+  /// For example, a loop that a test has started for a shared object also works for later tests. While its test runs,
+  /// only that test adopts it: with a clock that the test makes when it has no other clock any more.
   @inline(never)
   func adopt(leftover id: UInt64, of prior: TaskOwner?, by owner: TaskOwner) -> Bool {
     if let prior {
@@ -238,12 +239,11 @@ final class TaskOwnership: Sendable {
       return true
     }
     guard id != 0, hasLeftovers.load(ordering: .relaxed), !owner.isOver else { return false }
-    // Released without the lock.
     var test: LeftoverTasks.TestIsOver?
-    defer { withExtendedLifetime(test) {} }
+    defer { withExtendedLifetime(test) {} }  // Released without the lock.
     return lock.withLock {
       guard owner.registration.exists, owners[id] == nil else { return false }
-      test = leftovers.removeIfTestOver(id)
+      test = leftovers.removeIfTestOver(id, orMadeFor: owner.maker)
       guard test != nil else { return false }
       hasLeftovers.store(!leftovers.isEmpty, ordering: .relaxed)
       register(id, of: owner)

@@ -121,7 +121,7 @@ extension Scheduler {
     guard isOver || !test.isEmpty else { return }
     let tasks = left.filter { id in !test.contains { $0.id == id } }
     guard !tasks.isEmpty else { return }
-    TaskOwnership.shared.leave(tasks) { test.allSatisfy(\.isOver) }
+    TaskOwnership.shared.leave(tasks, of: self) { test.allSatisfy(\.isOver) }
   }
 
   /// Whether the current thread runs the current task's job for the scheduler, which therefore owns the task.

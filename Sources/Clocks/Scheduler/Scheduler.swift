@@ -52,7 +52,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     self.isProcessWide = isProcessWide
     parent = scope == nil ? nil : Scheduler.running
     report = TestReport(at: origin, isTestKnown: isTestKnown, record: record)
-    super.init(isVirtual: scope != nil, isExplored: scope?.options.isExplored == true)
+    super.init(
+      isVirtual: scope != nil, isExplored: scope?.options.isExplored == true,
+      maker: scope == nil && isTestKnown ? UnownedTask.currentID ?? 0 : 0)
     guard let scope else { return }
     state.nesting.isNested = parent != nil
     state.scope?.pace.testAround = parent

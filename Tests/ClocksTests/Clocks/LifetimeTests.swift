@@ -213,6 +213,44 @@ import Testing
     #expect(ownership.isEmpty)
   }
 
+  /// A task that outlives the test's first clock, and that the test resumes when it has made another one.
+  @Test(arguments: 0..<10, [false, true])
+  func aTaskThatOutlivesAClockBelongsToTheNextOneOfItsTest(_: Int, suspends: Bool) async {
+    let (values, give) = AsyncStream.makeStream(of: Int.self)
+    let log = Log<Int>()
+    func start() async -> Task<Void, Never> {
+      let clock = TestClock()
+      let loop = Task {
+        for await value in values {
+          for _ in 0..<1_000 { await Task.yield() }
+          log.add(value)
+        }
+      }
+      await clock.settle()
+      return loop
+    }
+    let loop = await start()
+    // If the test suspends without a clock, it becomes unowned, and the next clock has another scheduler.
+    if suspends { await Task.detached {}.value }
+    let clock = TestClock()
+    give.yield(1)
+    await clock.settle()
+    #expect(log.all == [1])
+    give.finish()
+    await loop.value
+  }
+
+  @Test func aLeftoverOfATestUnderWayIsOnlyThatTests() {
+    var leftovers = LeftoverTasks()
+    #expect(leftovers.add([1, 2], madeFor: 7) { false }.isEmpty)
+    #expect(leftovers.add([3]) { false }.isEmpty)
+    #expect(leftovers.removeIfTestOver(1, orMadeFor: 8) == nil)
+    #expect(leftovers.removeIfTestOver(1, orMadeFor: 7) != nil)
+    #expect(leftovers.removeIfTestOver(1, orMadeFor: 7) == nil)
+    // Owners whose makers are not known do not belong together.
+    #expect(leftovers.removeIfTestOver(3, orMadeFor: 0) == nil)
+  }
+
   @Test func leftoversThatAreReplacedAreReturned() {
     var leftovers = LeftoverTasks()
     #expect(leftovers.add([1, 2]) { false }.isEmpty)
