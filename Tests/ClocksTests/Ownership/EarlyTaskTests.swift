@@ -67,6 +67,32 @@ import Testing
     }
   #endif
 
+  #if os(Linux) && canImport(Glibc)
+    /// Two test cases without a clock share an object. A task of the older one resumes a task of the younger one.
+    @Test func aTaskStaysInItsTestCaseWhenAnotherOneResumesIt() async throws {
+      let (end, give) = AsyncStream.makeStream(of: Void.self)
+      let (tasks, note) = AsyncStream.makeStream(of: RetainedTask.self)
+      var other: Task<Void, Never>?
+      _ = TaskCreation.makeTestCase {
+        let task = Task {
+          let waiting = Task { for await _ in end {} }
+          note.yield(.retaining(waiting))
+          await waiting.value
+        }
+        other = task
+        return .init(task: RetainedTask.retaining(task).job, context: nil)
+      }
+      let waiting = try #require(await tasks.first { _ in true })
+      #expect(TestCaseMembership.isMember(waiting.id))
+      // What the hooks do when the current task resumes one that no owner has seen yet.
+      #expect(TestCaseMembership.hasMade(waiting.job, isCertain: false) == nil)
+      let clock = TestClock()
+      #expect(TaskOwnership.shared.owner(of: waiting.id) !== clock.scheduler)
+      give.finish()
+      await other?.value
+    }
+  #endif
+
   @Test func nothingKeepsATaskOfATestCaseThatIsOver() async {
     final class Result: Sendable {}
     weak var result: Result?

@@ -122,7 +122,9 @@ enum RuntimeHooks {
       {
         (owner, isNew) = (running, true)
       }
-      if owner == nil, isNew, TestCaseMembership.isOn { owner = TestCaseMembership.hasMade(job) }
+      if owner == nil, isNew, TestCaseMembership.isOn {
+        owner = TestCaseMembership.hasMade(job, isCertain: false)
+      }
       if let owner {
         owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: isNew)
         return

@@ -71,11 +71,15 @@ enum TestCaseMembership {
   /// Adds a task that the current task has created.
   ///
   /// If an owner has adopted the current task meanwhile, registers the new task for that owner, and returns the owner.
-  static func hasMade(_ task: UnownedJob) -> TaskOwner? {
+  ///
+  /// - Parameter isCertain: Whether the creation was seen. If not, the current task may have resumed a task of another
+  ///   test case that is younger than itself. So a member stays in its test case.
+  static func hasMade(_ task: UnownedJob, isCertain: Bool = true) -> TaskOwner? {
     // If the task is older than the current one, the current one has not created it, but resumed it.
     guard let maker = UnownedTask.currentID, taskID(of: task) > maker else { return nil }
     let (owner, over): (TaskOwner?, [RetainedTask]) = lock.withLock {
-      guard !isTestCase(created: taskID(of: task)) else { return (nil, []) }
+      guard !isTestCase(created: taskID(of: task)), isCertain || members[taskID(of: task)].isNone
+      else { return (nil, []) }
       if let owner = TaskOwnership.shared.knownOwner(of: maker) {
         return (TaskOwnership.shared.claim(taskID(of: task), for: owner) ? owner : nil, [])
       }
