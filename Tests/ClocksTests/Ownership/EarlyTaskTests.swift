@@ -104,4 +104,18 @@ import Testing
     // The thread of the task may not have released it yet.
     #expect(await becomesTrue { result == nil })
   }
+
+  /// Another thread may run a task to its end before the task is noted.
+  @Test func aTaskThatIsOverWhenItIsNotedIsNotKept() async {
+    final class Result: Sendable {}
+    weak var result: Result?
+    do {
+      let task = Task.immediate { Result() }
+      result = await task.value
+      #expect(result != nil)
+      #expect(TestCaseMembership.hasMade(unsafeBitCast(task, to: UnownedJob.self)) == nil)
+      withExtendedLifetime(task) {}
+    }
+    #expect(result == nil)
+  }
 }

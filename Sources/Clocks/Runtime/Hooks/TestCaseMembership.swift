@@ -122,7 +122,8 @@ enum TestCaseMembership {
       member.pointee.testCase = testCase
       return nil
     }
-    guard UnownedTask.retainIfReadable(task) else { return nil }
+    // Thread A, this one, has created the task. Thread B may have run it to its end, and then found no member to let go.
+    guard !TaskStatus(of: task).isOver, UnownedTask.retainIfReadable(task) else { return nil }
     members.set(id, to: Member(testCase: testCase, word: unsafeBitCast(task, to: UInt.self)))
     return members.count > limit ? removeEnded() : nil
   }
