@@ -189,12 +189,17 @@ extension Scheduler {
   }
 
   func verifyExternalTasks() {
+    // The tasks are released without the lock, and before the test may count as idle: see `nextAction`.
     _ = change { state in
       let (scope, withheld) = (state.scope, state.idleness.ready.withheldTasks)
-      let (external, released) = state.idleness.externalTasks.verify(for: self) {
+      let (external, checked) = state.idleness.externalTasks.verify(for: self) {
         withheld.contains($0) || scope?.isHeldBack($0) ?? false
       }
       for index in 0..<external.count { state.taskBecameExternal(external[index]) }
+      var released = checked
+      for index in 0..<checked.count {
+        if let ended = state.liveTasks.removeIfOver(checked[index].id) { released.append(ended) }
+      }
       return released
     }
   }

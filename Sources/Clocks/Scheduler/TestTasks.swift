@@ -3,7 +3,8 @@ import ClocksSupport
 /// The tasks of a test that are not over, except those of `async let`, which are a part of their parents.
 ///
 /// A task is removed after the job in which it ended. A task that ends elsewhere is removed when the scheduler
-/// notices its return, when the tasks are listed, or when the table has doubled. An entry takes 8 bytes.
+/// notices its return, when it is checked, when the tasks are listed, or when the table has doubled. An entry takes 8
+/// bytes.
 struct LiveTasks: ~Copyable {
   private var tasks = TaskTable<Entry>()
   /// The number of tasks above which the tasks that are over are removed.

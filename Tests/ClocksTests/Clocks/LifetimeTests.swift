@@ -2,6 +2,8 @@ import Testing
 
 @testable import Clocks
 
+@globalActor private actor Elsewhere { static let shared = Elsewhere() }
+
 /// The scheduler of a test, and what is stored about its tasks, ends with its clocks.
 @Suite struct LifetimeTests {
   /// Runs a small test: a clock, tasks that sleep, an advance.
@@ -30,6 +32,26 @@ import Testing
     for _ in 0..<1_000 { remaining.append(await Self.smallTest()) }
     // The thread of a small test may not have ended yet. On a busy machine that takes long.
     #expect(await becomesTrue { remaining.allSatisfy { $0.scheduler == nil } })
+  }
+
+  private static let loop = LoopExecutor(isSerial: false)
+
+  /// The job in which a task ends may be that of an actor, or may not pass through the hooks.
+  @Test(arguments: [false, true])
+  func aTaskThatHasEndedElsewhereIsFreedWhileTheTestRuns(isOnActor: Bool) async {
+    final class Result: Sendable {}
+    let clock = TestClock()
+    weak var result: Result?
+    do {
+      let task =
+        isOnActor
+        ? Task { @Elsewhere in Result() } : Task(executorPreference: Self.loop) { Result() }
+      result = await task.value
+    }
+    await clock.settle()
+    // If another test's job seemed to run the task, that job's thread may not have released it yet.
+    #expect(await becomesTrue { result == nil })
+    withExtendedLifetime(clock) {}
   }
 
   @Test func tasksAreForgottenWithTheirScheduler() async {
