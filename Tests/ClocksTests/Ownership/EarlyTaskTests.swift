@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Clocks
@@ -118,4 +119,22 @@ import Testing
     }
     #expect(result == nil)
   }
+
+  #if os(Linux) && canImport(Glibc)
+    /// In a process of its own, where the job on the executor begins while there is no clock.
+    @Test func noTaskRunsBesideAJobOnAnExecutorThatMakesTheFirstClock() async {
+      await #expect(processExitsWith: .success) {
+        await Task(executorPreference: LoopExecutor(isSerial: false)) {
+          let clock = TestClock()
+          let log = Log<Int>()
+          let task = Task.detached { log.add(1) }
+          usleep(100_000)
+          #expect(log.all.isEmpty)
+          await clock.settle()
+          #expect(log.all == [1])
+          await task.value
+        }.value
+      }
+    }
+  #endif
 }

@@ -208,6 +208,27 @@ extension RuntimeHooks {
     return runJobs(of: awaiting ?? [], after: ready)
   }
 
+  /// Runs a job of a custom executor while there is no owner.
+  ///
+  /// As in `runUnowned`, the job's task may create a clock, whose owner then waits for the end of the job.
+  static func runWithoutOwner(_ task: UInt64, _ body: () -> Void) {
+    // Within another job, an owner waits for the end of that one.
+    guard ThreadState.existing?.pointee.context == nil else { return body() }
+    let running = ExternalTaskRegistry.beginJob(of: task)
+    let thread = running.pointee.thread!
+    let outer = thread.pointee
+    var place: UInt8 = 0
+    thread.pointee.beginUnownedJob(running, &place)
+    body()
+    let context = thread.pointee.context
+    thread.pointee.endUnownedJob(within: outer)
+    let awaiting = context?.move().ownersAwaitingEnd
+    ExternalTaskRegistry.endJob(running)
+    guard let awaiting, !awaiting.isEmpty else { return }
+    ExternalTaskRegistry.look()
+    for owner in awaiting { owner.externallyStartedJobEnded(on: nil) }
+  }
+
   /// Runs jobs of the owners that waited for the end of an unowned job. Returns a job as `runUnowned` does.
   @inline(never)
   private static func runJobs(of owners: [TaskOwner], after ready: ReadyJob) -> ReadyJob? {

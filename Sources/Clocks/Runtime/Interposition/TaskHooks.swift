@@ -129,8 +129,8 @@ enum JobRuns {
     _ job: UnownedJob, on executor: CustomExecutor, and other: CustomExecutor? = nil,
     _ body: () -> Void
   ) {
-    guard !TaskOwnership.shared.isEmpty else { return body() }
     let id = taskID(of: job)
+    guard !TaskOwnership.shared.isEmpty else { return RuntimeHooks.runWithoutOwner(id, body) }
     var owner = id == 0 ? ThreadContext.runningOwner : owner(of: job, id)
     if owner == nil, id != 0 {
       if CreationsOnExecutors.postpone(job, on: executor, or: other) { return }
