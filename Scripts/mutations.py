@@ -294,7 +294,8 @@ guarantee(
 guarantee(
     "A task belongs to the test that made it, and no other test takes it over",
     "OwnershipTests|EarlyTaskTests|SharedActorTests|SharedClockTests|RuntimeHooksTests|LifetimeTests|OtherThreadTests",
-    ("TaskOwnership.registerUnowned", "watermark).min()", "watermark).max()"),
+    ("TaskOwnership.registerUnowned", "watermarks.min()", "watermarks.max()"),
+    ("TaskOwnership.registerUnowned", "!watermarks.contains(.max)", "true"),
     ("TaskOwnership.owner", "|| id > running.registration.watermark", "|| true"),
     ("TaskCreation.hasMade", "return TaskOwnership.shared.register(newUnownedTask: id)", "return"),
     ("Scheduler.init", "Scheduler.running", "Scheduler.ofThread"),

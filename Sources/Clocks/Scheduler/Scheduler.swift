@@ -43,9 +43,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   ///   - isTestKnown: Whether the current task belongs to the test.
   ///   - chooser: Decides what comes first in a scope.
   init(
-    _ scope: Scope? = nil, origin: CallSite, isTestKnown: Bool = false,
-    isProcessWide: Bool = false, record: (@Sendable (String) -> Void)? = nil,
-    chooser: (any Chooser)? = nil
+    _ scope: Scope? = nil, origin: CallSite, isTestKnown: Bool = false, isProcessWide: Bool = false,
+    record: (@Sendable (String) -> Void)? = nil, chooser: (any Chooser)? = nil
   ) {
     state = SchedulerState(scope: scope)
     self.scope = scope
