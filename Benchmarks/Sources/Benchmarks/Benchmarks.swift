@@ -64,10 +64,13 @@ struct Benchmarks: AsyncParsableCommand {
       process.arguments = ["--child", rawValue, "--count", "\(count)"]
       let output = Pipe()
       process.standardOutput = output
-      guard (try? process.run()) != nil else { return .nan }
+      try! process.run()
       let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
       process.waitUntilExit()
-      return Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .nan
+      guard process.terminationStatus == 0,
+        let cost = Double(text.trimmingCharacters(in: .whitespacesAndNewlines))
+      else { fatalError("The process that measures \(rawValue) has failed.") }
+      return cost
     }
   }
 
