@@ -210,6 +210,7 @@ struct Benchmarks: AsyncParsableCommand {
       ours: {
         Child.strangersBesideAClock.measureInAProcessOfItsOwn(strangers)
       }, floor: { Child.strangers.measureInAProcessOfItsOwn(strangers) })
+    if rows.isEmpty { throw ValidationError("No measurement has such a name.") }
     if let json {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
