@@ -181,8 +181,9 @@ guarantee(
 )
 guarantee(
     "The result of an ended task is freed before time moves",
-    "SchedulerPumpTests",
+    "SchedulerPumpTests|LifetimeTests",
     ("Scheduler.nextAction", "UnownedTask.isReferencedOnce(reference)", "false"),
+    ("Scheduler.verifyExternalTasks", "{ released.append(ended) }", "{ _ = ended }"),
 )
 guarantee(
     "The end of a clock or of an owner releases everything that is registered for it",
@@ -296,6 +297,10 @@ guarantee(
     "OwnershipTests|EarlyTaskTests|SharedActorTests|SharedClockTests|RuntimeHooksTests|LifetimeTests|OtherThreadTests",
     ("TaskOwnership.registerUnowned", "watermarks.min()", "watermarks.max()"),
     ("TaskOwnership.registerUnowned", "!watermarks.contains(.max)", "true"),
+    ("TaskOwnership.adopt", ", orMadeFor: owner.maker", ""),
+    ("TestCaseMembership.hasMade", "isCertain || members[taskID(of: task)].isNone", "true"),
+    ("TestCaseMembership.insert", "!TaskStatus(of: task).isOver, ", ""),
+    ("JobRuns.run", "return RuntimeHooks.runWithoutOwner(id, body)", "return body()"),
     ("TaskOwnership.owner", "|| id > running.registration.watermark", "|| true"),
     ("TaskCreation.hasMade", "return TaskOwnership.shared.register(newUnownedTask: id)", "return"),
     ("Scheduler.init", "Scheduler.running", "Scheduler.ofThread"),
