@@ -24,6 +24,7 @@ public struct SuspensionError: Error, Hashable, Sendable, CustomStringConvertibl
     lhs.now == rhs.now && lhs.pendingSleeps == rhs.pendingSleeps
   }
 
+  /// Hashes the time and the sleeps. O(n).
   public func hash(into hasher: inout Hasher) {
     hasher.combine(now)
     hasher.combine(pendingSleeps)
@@ -38,7 +39,7 @@ public struct SleepArrivalError: Error, Hashable, Sendable, CustomStringConverti
   public let expected: Int
   /// The sleeps that did arrive, described in the order in which they would wake.
   public let pendingSleeps: [String]
-  /// How much real time the sleeps had to arrive.
+  /// The limit in real time, as it was passed. On a busy machine, the sleeps had up to ten times as long.
   public let timeout: Duration
   /// The tasks of the test that sleep in real time instead, and for how much longer.
   var realSleeps: [String] = []

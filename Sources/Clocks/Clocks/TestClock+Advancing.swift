@@ -45,15 +45,17 @@ extension TestClock {
   /// the clock's time is set to the target.
   ///
   /// Concurrent advances of one clock are queued and add up. If a task that an advance has woken advances the
-  /// same clock, that advance is queued, too. Advances of different clocks move in step. With the default
-  /// duration of zero, the tasks run and time stays.
+  /// same clock, that advance is queued, too. Advances of different clocks of a test move in step; clocks with
+  /// durations of a custom type move one after another. With the default duration of zero, the tasks run and
+  /// time stays.
   ///
-  /// Cancellation has no effect: an advance always completes. O(k log n + jobs that run), for k of n
-  /// pending sleeps that wake.
+  /// Cancellation has no effect. The call returns before time is at the target only if the test never becomes
+  /// idle: after ten million jobs without a pause, or ten million wakes, a failure of the test is recorded.
+  /// O(k log n + jobs that run), for k of n pending sleeps that wake.
   ///
   /// - Parameters:
-  ///   - duration: How far to move. A negative duration is recorded as a failure of the test, and time
-  ///     stays.
+  ///   - duration: How far to move; with `Swift.Duration`, at most to the end of its range. A negative duration
+  ///     is recorded as a failure of the test, and time stays.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
@@ -117,8 +119,8 @@ extension TestClock {
   /// Moves the clock's time forward from deadline to deadline until no sleep is pending.
   ///
   /// After each wake the test's tasks run as far as they can. A task that always sleeps again would keep the
-  /// call from returning. So the call stops after `timeout`, and a failure of the test is recorded, with the
-  /// pending sleeps.
+  /// call from returning. So the call stops after `timeout`, or after ten million wakes. Then a failure of the
+  /// test is recorded, with the pending sleeps.
   ///
   /// Cancellation has no effect. O(k log n + jobs that run), for k sleeps that wake.
   ///
@@ -234,17 +236,19 @@ extension TestClock {
   /// itself moves time beyond `limit`, the result is `false`. An error of `condition` is rethrown, and time
   /// stays.
   ///
-  /// O(k log n + jobs that run) for k of n pending sleeps that wake, and at most k + 2 calls of `condition`.
+  /// O(k log n + jobs that run) for k of n pending sleeps that wake. `condition` is called at most k + 2 times,
+  /// once more for each other move of time, and in a scope once more for each job that external work makes ready.
   ///
   /// - Parameters:
   ///   - limit: How far time may move from now. A negative limit is recorded as a failure of the test, and so
-  ///     is a limit within which sleeps wake without end. The result is then `false`.
+  ///     are ten million wakes within the limit. The result is then `false`.
   ///   - condition: The condition. It should read state, and not wait itself.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
   ///   - filePath: The file in which a failure is recorded, as `#filePath`.
   ///   - line: The line at which a failure is recorded.
   ///   - column: The column at which a failure is recorded.
-  /// - Returns: Whether the condition holds. If not, time has moved by `limit`.
+  /// - Returns: Whether the condition holds. If not, time has moved by `limit`, or less if the task was cancelled
+  ///   or a failure was recorded.
   @discardableResult
   public nonisolated(nonsending) func advance(
     upTo limit: Duration, until condition: nonisolated(nonsending) () async throws -> Bool,

@@ -10,6 +10,8 @@ extension TestClock {
   /// On cancellation, before or during the sleep, the call throws immediately, and the sleep leaves the
   /// clock. A task that is cancelled after its sleep was woken returns normally, as with `Task.sleep`.
   ///
+  /// If the task belongs to another test than the clock, the first such use of the clock is recorded as a failure.
+  ///
   /// O(log n) with n pending sleeps.
   ///
   /// - Parameters:
@@ -77,7 +79,7 @@ extension TestClock {
     public let taskName: String?
     /// The number that the Swift runtime gave to the sleeping task; 0 for a delayed block.
     public let taskID: UInt64
-    /// The number of the sleep, counted from 0 for each clock.
+    /// The number of the sleep, counted from 0 for each clock. All clocks that read a scope's time count together.
     public let number: Int
 
     /// - Parameter custom: The table of the clock to which the sleep belongs.
@@ -101,6 +103,7 @@ extension TestClock {
 
   /// The sleeps that have neither woken nor been cancelled, in wake order.
   ///
+  /// On a clock that reads a scope's time, these are all sleeps in that time, and the blocks that wait for an instant.
   /// A task that is ready may be about to add a sleep, so call ``settle(fileID:filePath:line:column:)``
   /// first. O(n log n) with n sleeps.
   public var pendingSleeps: [PendingSleep] {
@@ -122,9 +125,10 @@ extension TestClock {
   /// ```
   ///
   /// Each sleep appears once, in the order of registration, even if it is cancelled later. A sleep whose
-  /// deadline is not in the future is not registered and does not appear. In a scope of virtual time, all
-  /// sleeps of the scope appear, including those of `Task.sleep` and of the runtime's clocks. Each call
-  /// returns a stream of its own, which buffers unread sleeps; every stream receives every sleep.
+  /// deadline is not in the future is not registered and does not appear. On a clock that reads a scope's time,
+  /// all sleeps in that time appear, including those of `Task.sleep` and of the runtime's clocks, but no delayed
+  /// blocks. Each call returns a stream of its own, which buffers unread sleeps; every stream receives every
+  /// sleep.
   ///
   /// The stream ends when the task that reads it is cancelled, and not before. It does not keep the clock
   /// alive. Each registration costs O(n) with n streams.
@@ -152,9 +156,9 @@ extension TestClock {
   ///
   /// - Parameters:
   ///   - count: The number of sleeps. With zero or less, the call returns immediately.
-  ///   - timeout: The limit in real time; a minute by default. Jobs that run or are ready at its end may still
-  ///     register sleeps. If they take longer than a tenth of the limit, it starts again: on a busy machine, it
-  ///     grows up to tenfold.
+  ///   - timeout: The limit in real time; a minute by default, and less than zero counts as zero. Jobs that run or
+  ///     are ready at its end may still register sleeps. If they take longer than a tenth of the limit, it starts
+  ///     again: on a busy machine, it grows up to tenfold.
   /// - Throws: ``SleepArrivalError`` after the timeout; `CancellationError` if the task is cancelled.
   public nonisolated(nonsending) func waitForSleeps(
     atLeast count: Int = 1, timeout: Swift.Duration = .seconds(60)

@@ -61,6 +61,7 @@ import Synchronization
 /// ## Cost
 ///
 /// Registering, waking and cancelling a sleep cost O(log n) with n pending sleeps. The clock has no thread.
+/// A clock with durations of a custom type keeps, until it is freed, a few of them for each sleep and advance.
 ///
 /// The idea comes from kotlinx-coroutines-test, tokio's paused clock and Go's `testing/synctest`: a scheduler
 /// that runs every task of a test knows when to move time.
@@ -81,6 +82,7 @@ public final class TestClock<Duration: DurationProtocol & Hashable>: Clock, Iden
     /// Returns how much later `other` is. With `Swift.Duration` it saturates. O(1).
     public func duration(to other: Self) -> Duration { saturatingDifference(other.offset, offset) }
 
+    /// Returns whether the left instant is earlier. O(1).
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.offset < rhs.offset }
   }
 
@@ -215,7 +217,7 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
 
   /// The ``description``, and a line for each pending sleep, in wake order.
   ///
-  /// If the test has other tasks than the caller, a dump of them follows: see ``dump()``. A caller outside
+  /// If the test has other tasks than the caller, a dump of them follows: see ``dump()``. A task outside
   /// the test gets no dump, so that a test library prints little for a clock among a test's arguments.
   public var debugDescription: String {
     let pending = pendingSleeps
@@ -247,7 +249,8 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
   /// task, its child tasks, a continuation or its turn on an actor, or is ready to run. Cycles of tasks that
   /// wait for each other are marked. Below each task is its async call stack, the innermost function first,
   /// without functions of the test library, the runtime and this package. Tasks that wait in the same place
-  /// are grouped, and the text has about forty lines at most. Every report of a stuck test contains it.
+  /// are grouped, and the list of tasks has about forty lines at most. Blocks on dispatch queues follow, up to
+  /// ten. Every report of a stuck test contains the text.
   ///
   /// The function may be called from any thread. For a task that runs at that moment, it shows no call stack.
   /// Source lines come from debug information, which `llvm-symbolizer` of the toolchain or `addr2line` reads.
@@ -266,7 +269,7 @@ extension TestClock {
   ///
   /// See ``VirtualTime/recordTimeline(events:)``.
   ///
-  /// - Parameter events: How many events are kept: the latest ones, a million by default.
+  /// - Parameter events: How many of the latest events are kept at least; less than one counts as one.
   public func recordTimeline(events: Int = 1_000_000) {
     scheduler.record(events: events, on: virtualClock)
   }

@@ -2,6 +2,8 @@ import ClocksSearch
 import ClocksSupport
 
 /// The schedules that a test runs in: their number, or their kind.
+///
+/// The environment variable `CLOCKS_SCHEDULES` replaces a number, and a real time, by its own number.
 public struct ScheduleCount: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
     /// A number of schedules; `nil` stands for the default number and time.
@@ -21,7 +23,7 @@ public struct ScheduleCount: Hashable, Sendable {
   /// - Parameter reversals: The number of reversals, 1 or more.
   public static func exhaustive(reversals: Int) -> Self { Self(kind: .exhaustive(reversals)) }
 
-  /// Up to `count` schedules.
+  /// Up to `count` schedules. A number less than 1 is a failure of the test, and nothing is run.
   public static func upTo(_ count: Int) -> Self { Self(kind: .upTo(count)) }
 
   /// As many schedules as fit into `duration` of real time.
@@ -69,7 +71,8 @@ public struct ScheduleCount: Hashable, Sendable {
 /// Issues of Swift Testing are visible if the test binary links ClocksTestKit.
 ///
 /// Cancellation of the caller cancels the current run and ends the search. Errors of the operation are
-/// reported, not thrown; only an `XCTSkip` is thrown, and skips the test. O(schedules · the operation).
+/// reported, not thrown; only an `XCTSkip` is thrown, and skips the test. A negative argument is a failure of the
+/// test, and so are stalls without `upTo`, or the reverse; then nothing is run. O(schedules · the operation).
 ///
 /// - Parameters:
 ///   - count: The schedules to run; by default up to 1,000, for at most two seconds.

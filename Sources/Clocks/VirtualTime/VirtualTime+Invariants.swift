@@ -86,7 +86,7 @@ extension VirtualTime {
   /// the cost of the condition.
   ///
   /// - Parameters:
-  ///   - steps: The number of steps, zero or more.
+  ///   - steps: The number of steps. A negative number is a failure of the test, and nothing is checked.
   ///   - name: The condition in words, for a failure.
   ///   - condition: The condition that has to become true.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.

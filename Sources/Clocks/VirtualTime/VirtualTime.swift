@@ -155,8 +155,9 @@ extension VirtualTime {
   /// expectations of ClocksTestKit do not. Calls may overlap.
   ///
   /// Do not sleep in `operation`: a sleep in virtual time would wait for the end of `operation`, and
-  /// `operation` for the sleep. If only sleeps are left for half a minute of real time, a failure is
-  /// recorded, and the scope's body is cancelled.
+  /// `operation` for the sleep. If only sleeps are left for half a minute of real time (see
+  /// `CLOCKS_BLOCKED_AFTER`), or longer while other tests are busy, a failure is recorded, and the scope's body is
+  /// cancelled.
   ///
   /// Cancellation and errors are those of `operation`. O(1).
   public nonisolated(nonsending) func holding<Result>(
@@ -204,7 +205,7 @@ extension VirtualTime: CustomDebugStringConvertible {
   /// See ``TestClock/dump()``.
   public func dump() -> String { scheduler.dumpText }
 
-  /// The scope's time and its pending sleeps; for a caller in the scope, also a ``dump()``.
+  /// The scope's time and its pending sleeps, and a ``dump()`` unless a task outside the scope asks.
   public var debugDescription: String {
     scheduler.scopeDescription.with(scheduler.dumpInDescription)
   }
@@ -213,7 +214,7 @@ extension VirtualTime: CustomDebugStringConvertible {
   ///
   /// An event takes about 100 nanoseconds and 40 bytes. Without a recording, it costs a comparison.
   ///
-  /// - Parameter events: How many events are kept: the latest ones, a million by default.
+  /// - Parameter events: How many of the latest events are kept at least; less than one counts as one.
   public func recordTimeline(events: Int = 1_000_000) { clock.recordTimeline(events: events) }
 
   /// The recording of the scope up to now; `nil` if it is not recorded.

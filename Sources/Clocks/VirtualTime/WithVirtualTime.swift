@@ -39,10 +39,10 @@ import ClocksSupport
 /// Tasks that outlive the scope continue in real time. Their sleeps on the runtime's clocks are real. The
 /// scope's clock then moves only if a task advances it.
 ///
-/// **Exactness.** In a test binary that links ClocksTestKit, `ContinuousClock.now`, `SuspendingClock.now` and
-/// `Date()` read virtual time in the scope. Un-injected sleeps are then exact to the nanosecond. Without
-/// ClocksTestKit, these clocks read real time. The scope then knows the length of an un-injected sleep only
-/// to some microseconds, and rounds it to four digits. Below ``SchedulerCapability/executors``, un-injected
+/// **Exactness.** On Linux, in a test binary that links ClocksTestKit, `ContinuousClock.now`, `SuspendingClock.now`
+/// and `Date()` read virtual time in the scope. Un-injected sleeps are then exact to the nanosecond. Elsewhere,
+/// these clocks read real time. The scope then knows the length of an un-injected sleep only to some
+/// microseconds, and rounds it up to four digits. Where ``SchedulingSelfTest/seesSleeps`` is `false`, un-injected
 /// sleeps take real time.
 ///
 /// Cancellation of the caller cancels the operation. Errors are those of the operation. A negative time is a failure,

@@ -12,6 +12,7 @@ public enum SchedulerCapability: Int, Sendable, Comparable, CaseIterable {
   /// Every job of the default executor and of the main actor is seen: all guarantees hold.
   case executors = 2
 
+  /// Returns whether the left capability is lower. O(1).
   public static func < (lhs: SchedulerCapability, rhs: SchedulerCapability) -> Bool {
     lhs.rawValue < rhs.rawValue
   }
@@ -23,8 +24,8 @@ public enum SchedulerCapability: Int, Sendable, Comparable, CaseIterable {
 
   /// The parts of a test that cannot be seen in this process, in words; empty if everything is seen.
   ///
-  /// Outside Linux, dates are real, and neither the creation of tasks nor jobs of custom executors are seen. That is
-  /// not listed. The first use installs the hooks, as ``current`` does. O(1).
+  /// Outside Linux, the runtime's clocks and dates are real in a scope, and neither the creation of tasks nor jobs of
+  /// custom executors are seen. That is not listed. The first use installs the hooks, as ``current`` does. O(1).
   public static var missing: [String] { selfTest.missing }
 
   /// The self-test of this process: it runs before the first clock or scope is made.
