@@ -31,7 +31,8 @@ extension Clock where Duration == Swift.Duration {
   /// No number traps on the clocks of the standard library and of this package: the greatest `UInt64` is
   /// about 585 years. With zero, the call returns immediately. The cost is that of the clock's own sleep.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled, before the call or during the sleep.
+  /// - Throws: `CancellationError` if the task is cancelled, before the call or during the sleep; another error only
+  ///   if the clock's own sleep throws it.
   public nonisolated(nonsending) func sleep(nanoseconds: UInt64) async throws {
     try Task.checkCancellation()
     try await sleep(until: now.advanced(by: .nanoseconds(nanoseconds)), tolerance: nil)
@@ -54,7 +55,7 @@ extension Clock where Duration == Swift.Duration {
   /// Cancellation is checked first. The cost is that of the clock's own sleep.
   ///
   /// - Throws: `CancellationError` if the task is cancelled, before the call or during the sleep;
-  ///   ``InvalidDurationError`` if `seconds` is not a number.
+  ///   ``InvalidDurationError`` if `seconds` is not a number; another error only if the clock's own sleep throws it.
   public nonisolated(nonsending) func sleep(seconds: Double) async throws {
     try Task.checkCancellation()
     // The error is thrown, not recorded as a failure. To record it, the function would need parameters for

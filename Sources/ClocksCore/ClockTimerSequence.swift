@@ -45,8 +45,8 @@ extension Clock {
   /// ## Cancellation and end
   ///
   /// The sequence ends without an error when the task is cancelled, immediately if it waits for a tick. It
-  /// also ends when the clock's sleep throws another error, and when the next tick is beyond the clock's last
-  /// instant.
+  /// also ends when the clock's sleep throws another error, and when the latest tick is the clock's last
+  /// instant. On a clock of this package, a tick beyond that instant comes at that instant.
   ///
   /// ## Invalid intervals
   ///
@@ -56,7 +56,7 @@ extension Clock {
   ///
   /// ## Cost
   ///
-  /// One sleep of the clock for each tick, and O(log n) additions after n missed ticks.
+  /// At most one sleep of the clock for each tick, and O(log n) additions after n missed ticks.
   ///
   /// The timers of Dispatch and of Go also merge missed ticks and do not drift. The type of the sequence
   /// follows swift-async-algorithms.
@@ -140,9 +140,13 @@ public struct ClockTimerSequence<C: Clock>: AsyncSequence, Sendable {
     fileprivate var latest: C.Instant?
 
     /// Waits for the next tick and returns its instant; `nil` once the sequence has ended.
+    ///
+    /// The sequence ends, permanently, if the current task is cancelled before or during the wait.
     public mutating func next() async -> C.Instant? { await next(isolation: nil) }
 
     /// Waits for the next tick and returns its instant; `nil` once the sequence has ended.
+    ///
+    /// Like the other `next`, and continues on `actor`.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> C.Instant? {
       guard !hasEnded, !Task.isCancelled, let interval = timer.interval else { return end() }
       let clock = timer.clock
