@@ -16,6 +16,8 @@ extension AsyncSequence {
   /// cancellation, the loop waits for it, however long that takes.** An element that arrives late
   /// is returned.
   ///
+  /// If the task of the loop is cancelled, the base sequence decides what follows, as without a timeout.
+  ///
   /// To limit the time for all elements together, use `withTimeout` around the loop.
   ///
   /// - Parameters:
@@ -42,7 +44,9 @@ extension AsyncSequence {
 ///
 /// `AsyncSequence.timeout(_:tolerance:clock:name:)` creates it, and documents its behavior.
 public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence {
+  /// The elements of the base sequence.
   public typealias Element = Base.Element
+  /// Any error: that of the base sequence, of the clock, or ``TimeoutError``.
   public typealias Failure = any Error
 
   let base: Base
@@ -64,7 +68,7 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
 
     /// Returns the next element, or `nil` at the end.
     ///
-    /// - Throws: The error of the base sequence, or ``TimeoutError``.
+    /// - Throws: The error of the base sequence; ``TimeoutError``; or the error of the clock's `sleep`.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> Base.Element? {

@@ -67,7 +67,8 @@ public struct MovableDeadline<C: Clock>: Sendable {
 ///
 /// - Returns: The operation's result.
 /// - Throws: The operation's error; ``TimeoutError`` if it throws after the deadline has cancelled
-///   it. The error names the time from the start to the instant of the last move.
+///   it; the clock's error if it throws after the clock's `sleep` has failed. A `TimeoutError` names the
+///   time from the start to the instant of the last move.
 /// - Complexity: O(1): a task group, two tasks, and the clock's cost of a sleep.
 public nonisolated(nonsending) func withMovableDeadline<C: Clock, Return: ~Copyable>(
   _ expiration: C.Instant,
@@ -107,8 +108,7 @@ public nonisolated(nonsending) func withMovableDeadline<C: Clock, Return: ~Copya
 ///   - operation: What to do, given the deadline. It runs in a child task.
 ///
 /// - Returns: The operation's result.
-/// - Throws: The operation's error; ``TimeoutError`` if it throws after the deadline has cancelled
-///   it.
+/// - Throws: As ``withMovableDeadline(_:tolerance:clock:name:operation:)``.
 /// - Complexity: O(1): a task group, two tasks, and the clock's cost of a sleep.
 public nonisolated(nonsending) func withMovableTimeout<C: Clock, Return: ~Copyable>(
   _ timeout: C.Duration,

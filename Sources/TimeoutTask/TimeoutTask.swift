@@ -86,7 +86,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   ///   - onLateResult: Called with the work's result or error if it ends after the outcome. It runs
   ///     in the work's task.
   ///
-  /// - Complexity: O(1), and the clock's cost of a sleep.
+  /// - Complexity: O(log n) for n deadlines of the process on the `ContinuousClock`.
   @discardableResult
   public init(
     seconds: Double,
@@ -141,7 +141,8 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
   ///   - onLateResult: Called with the work's result or error if it ends after the outcome. It runs
   ///     in the work's task.
   ///
-  /// - Complexity: O(1), and the clock's cost of a sleep.
+  /// - Complexity: O(1), and the clock's cost of a sleep; on the `ContinuousClock` O(log n) for n deadlines of
+  ///   the process.
   @discardableResult
   public init<C: Clock>(
     timeout: C.Duration,

@@ -34,7 +34,8 @@
 /// the operation's error is thrown unchanged, even if the deadline passes before the operation has ended. The
 /// deadline cancels only the operation: the caller's `Task.isCancelled` does not change.
 ///
-/// If the deadline has passed already, the operation runs nevertheless, and begins cancelled. The
+/// If the deadline has passed already, the operation runs nevertheless, and begins cancelled. If it
+/// throws, the call throws ``TimeoutError``, even if the calling task was cancelled before the call. The
 /// same is true on a clock that does not wait, such as an immediate clock. A deadline that is 2⁶²
 /// seconds away or more never passes.
 ///
@@ -68,7 +69,8 @@
 /// - Returns: The operation's result.
 /// - Throws: See the table above.
 /// - Complexity: O(d) for d deadlines around the caller: a task group, two tasks, and the clock's
-///   cost of a sleep. On the `ContinuousClock` in real time: one task, and a shared timer.
+///   cost of a sleep. On the `ContinuousClock` in real time: one task, and a shared timer, which costs
+///   O(log n) for n deadlines of the process.
 public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
   _ expiration: C.Instant,
   tolerance: C.Duration? = nil,
@@ -121,9 +123,8 @@ public nonisolated(nonsending) func withDeadline<C: Clock, Return: ~Copyable>(
 ///
 /// - Returns: The operation's result, in time or late.
 /// - Throws: The operation's error; ``TimeoutError`` if it throws after the timeout has cancelled
-///   it.
-/// - Complexity: O(d) for d deadlines around the caller: a task group, two tasks, and the clock's
-///   cost of a sleep. On the `ContinuousClock` in real time: one task, and a shared timer.
+///   it; the clock's error if it throws after the clock's `sleep` has failed.
+/// - Complexity: As ``withDeadline(_:tolerance:clock:name:operation:)``.
 public nonisolated(nonsending) func withTimeout<C: Clock, Return: ~Copyable>(
   _ timeout: C.Duration,
   tolerance: C.Duration? = nil,
