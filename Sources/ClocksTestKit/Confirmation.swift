@@ -22,8 +22,8 @@ public import Testing
 ///
 /// - Parameters:
 ///   - comment: A name of the event, for a failure.
-///   - expectedCount: The number of confirmations; 0 stands for never.
-///   - limit: How far time may move after `body` has returned.
+///   - expectedCount: The number of confirmations; 0 stands for never. A negative number is a failure.
+///   - limit: How far time may move after `body` has returned. A negative limit is a failure.
 ///   - clock: The clock to move; by default that of the current scope of virtual time.
 ///   - fileID: The file in which a failure is recorded, as `#fileID`.
 ///   - filePath: The file in which a failure is recorded, as `#filePath`.

@@ -28,7 +28,8 @@ extension TestClock {
   /// An error of `condition` is rethrown, and time stays.
   ///
   /// O(k log n + jobs that run) for k of n pending sleeps that wake. `condition` is called at most k + 2
-  /// times, and once more for each job that external work makes ready.
+  /// times, once more for each other move of time, and in a scope once more for each job that external work
+  /// makes ready.
   ///
   /// The idea comes from Nimble's `toEventually`, which polls every ten milliseconds of real time.
   ///

@@ -98,6 +98,9 @@ extension Trait where Self == SchedulesTrait {
 
   /// Runs each test in virtual time, in up to 1,000 orders of its jobs, for up to two seconds of real time.
   ///
+  /// A negative argument is a failure of the test, and so are stalls without `upTo`, or the reverse; then the test is
+  /// not run.
+  ///
   /// - Parameters:
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.

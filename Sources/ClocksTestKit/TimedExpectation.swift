@@ -35,7 +35,7 @@ public final class TimedExpectation: Sendable {
   ///
   /// - Parameters:
   ///   - comment: A name of the event, for a failure.
-  ///   - expectedCount: The number of events.
+  ///   - expectedCount: The number of events. With a negative number, a wait fails.
   public convenience init(_ comment: Comment? = nil, expectedCount: Int) {
     self.init(comment, ExpectedCount(expectedCount))
   }
@@ -44,7 +44,7 @@ public final class TimedExpectation: Sendable {
   ///
   /// - Parameters:
   ///   - comment: A name of the event, for a failure.
-  ///   - expectedCount: The range, with a lower bound.
+  ///   - expectedCount: The range, with a lower bound. No count is in an empty range, so a wait fails.
   public convenience init(
     _ comment: Comment? = nil,
     expectedCount: some RangeExpression<Int> & Sequence<Int> & Sendable = 1...
@@ -56,7 +56,7 @@ public final class TimedExpectation: Sendable {
   ///
   /// - Parameters:
   ///   - description: A name of the event, for a failure.
-  ///   - expectedCount: The number of events.
+  ///   - expectedCount: The number of events. With a negative number, a wait fails.
   @_disfavoredOverload
   public convenience init(_ description: String, expectedCount: Int) {
     self.init(Comment(rawValue: description), ExpectedCount(expectedCount))
@@ -66,7 +66,7 @@ public final class TimedExpectation: Sendable {
   ///
   /// - Parameters:
   ///   - description: A name of the event, for a failure.
-  ///   - expectedCount: The range, with a lower bound.
+  ///   - expectedCount: The range, with a lower bound. No count is in an empty range, so a wait fails.
   @_disfavoredOverload
   public convenience init(
     _ description: String,

@@ -27,7 +27,7 @@ public import Testing
 /// test that does not end after it was reported and cancelled is abandoned, and the other tests continue.
 ///
 /// A test that is isolated to the main actor runs on the main actor. Time limits of Swift Testing count real
-/// time.
+/// time. A negative time is a failure, and the standard value is used.
 public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   let options: ScopeOptions
   var date: Date?
@@ -75,10 +75,11 @@ extension Trait where Self == VirtualTimeTrait {
   ///   - jumpsAfter: The pause in real time, without any event, before each jump of time; none by default.
   ///   - leftoverSleeps: Whether tasks that still sleep, or run without end, when the test returns, are a failure of
   ///     the test.
-  ///   - stuckAfter: How long nothing can run, in real time, before the test counts as stuck.
-  ///   - freezesDate: Whether `Date()` reads virtual time, too.
-  ///   - runningLimit: The real time for which the test's tasks and blocks may run. Time in which none of them runs
-  ///     does not count, and tests that run in parallel share the time.
+  ///   - stuckAfter: How long nothing can run, in real time, before the test counts as stuck; by default five
+  ///     seconds.
+  ///   - freezesDate: Whether `Date()` reads virtual time where the clocks do.
+  ///   - runningLimit: The real time for which the test's tasks and blocks may run; a minute by default. Time in
+  ///     which none of them runs does not count, and tests that run in parallel share the time.
   public static func virtualTime(
     autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),
@@ -98,9 +99,10 @@ extension Trait where Self == VirtualTimeTrait {
   ///   - jumpsAfter: The pause in real time, without any event, before each jump of time; none by default.
   ///   - leftoverSleeps: Whether tasks that still sleep, or run without end, when the test returns, are a failure of
   ///     the test.
-  ///   - stuckAfter: How long nothing can run, in real time, before the test counts as stuck.
-  ///   - runningLimit: The real time for which the test's tasks and blocks may run. Time in which none of them runs
-  ///     does not count, and tests that run in parallel share the time.
+  ///   - stuckAfter: How long nothing can run, in real time, before the test counts as stuck; by default five
+  ///     seconds.
+  ///   - runningLimit: The real time for which the test's tasks and blocks may run; a minute by default. Time in
+  ///     which none of them runs does not count, and tests that run in parallel share the time.
   public static func virtualTime(
     date: Date, autoAdvance: Bool = true, jumpsAfter: Duration? = nil,
     leftoverSleeps: VirtualTime.LeftoverSleeps = .cancel, stuckAfter: Duration = .seconds(5),

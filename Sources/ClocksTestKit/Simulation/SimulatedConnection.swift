@@ -128,7 +128,8 @@ public final class SimulatedConnection: Sendable {
   public func finish() { outgoing.send(.end, for: delays.next(in: time)) }
 
   /// Breaks the connection. Reading throws at this end now, and at the other end after the bytes that are on their way.
-  /// O(1).
+  ///
+  /// Bytes that have arrived at this end and were not read are lost. O(1).
   public func disconnect() {
     incoming.lose()
     outgoing.send(.loss, for: delays.next(in: time))

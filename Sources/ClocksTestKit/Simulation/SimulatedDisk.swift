@@ -21,7 +21,7 @@ import ClocksSupport
 /// chooses which; outside a search it is the last one written. The task that crashes the node makes the choice. With
 /// `torn`, the first write that is lost may leave something else behind, such as a part of its bytes. All functions
 /// throw ``NodeCrashedError`` if the node has crashed, or if a program of the node started the current task before a
-/// crash.
+/// crash. They throw ``UnknownNodeError`` if the network has no such node.
 ///
 /// Values that were written since the last sync are kept in memory.
 public final class SimulatedDisk<Value: Sendable>: Sendable {
@@ -58,7 +58,7 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
   ///   - initial: The value.
   ///   - node: The name of the node; if the network has none of this name, that is a failure of the test.
   ///   - network: The network of the node.
-  ///   - latency: How long a sync takes. A search chooses the duration.
+  ///   - latency: How long a sync takes, zero or more. A search chooses the duration; otherwise it is the least.
   ///   - torn: Returns what a crash may leave of a write, besides nothing and all of it. A search chooses one of these
   ///     values. The arguments are the value before the write, and the written one. By default a write is never torn.
   ///   - fileID: The file in which a failure is recorded, as `#fileID`.
@@ -109,11 +109,12 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
   /// Syncs the value that was last written before the call. When the call returns, that value survives a crash.
   ///
   /// The call suspends. If the node crashes before the call returns, the value counts as not synced. If the task is
-  /// cancelled during the latency, the call throws, and nothing is synced.
+  /// cancelled before the latency is over, the call throws, and nothing is synced. Without a latency, cancellation has
+  /// no effect.
   ///
   /// O(n) for n values since the last sync, and a sleep if the disk has a latency.
   ///
-  /// - Throws: ``NodeCrashedError`` if the node has crashed; `CancellationError`.
+  /// - Throws: ``NodeCrashedError`` if the node has crashed; `CancellationError` if the task is cancelled.
   @concurrent
   public func sync() async throws {
     let life = try presentLife

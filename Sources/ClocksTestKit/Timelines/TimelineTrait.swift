@@ -65,8 +65,8 @@ extension Trait where Self == TimelineTrait {
   /// Records a timeline of each test.
   ///
   /// - Parameters:
-  ///   - lines: The number of lines that a failure shows at most; at least 3.
-  ///   - events: The number of events that are kept; the earliest are dropped.
+  ///   - lines: The number of lines that a failure shows at most; less than 4 counts as 4.
+  ///   - events: How many of the latest events are kept at least; less than one counts as one.
   public static func timeline(lines: Int = 40, events: Int = 1_000_000) -> Self {
     TimelineTrait(lines: lines, events: events)
   }
