@@ -8,7 +8,7 @@ import ClocksSupport
   /// The block *counts* as soon as only its queue decides when it runs: until it has run, the test is not idle.
   final class DispatchedBlock: @unchecked Sendable {
     let owner: TaskOwner
-    fileprivate let queue: OpaquePointer
+    private let queue: OpaquePointer
     let blockQueue: BlockQueue
     private var block: HandedBlock.Block
     private let isBarrier: Bool
@@ -28,7 +28,7 @@ import ClocksSupport
       blockQueue = BlockQueue(queue)
       let handed = HandedBlock(block)
       self.block = handed.retained
-      self.isBarrier = isBarrier || handed.isBarrier && !isNotification
+      self.isBarrier = isBarrier || handed.isBarrier
       self.group = group
       self.isNotification = isNotification
       DispatchObject.retain(queue)
@@ -60,15 +60,24 @@ import ClocksSupport
       dispatch_after_f(dispatch_time(0, nanoseconds), queue, retained) { DispatchedBlock.run($0) }
     }
 
+    /// Submits a block that is a barrier if this one is. `notify` retains the block that it is given.
+    fileprivate func submit(by notify: (UnsafeRawPointer) -> Void) {
+      if isBarrier {
+        HandedBlock.withBarrier({ self.run() }, notify)
+      } else {
+        HandedBlock.withBlock({ self.run() }, notify)
+      }
+    }
+
     /// The argument of `run`.
-    fileprivate var retained: UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
+    private var retained: UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
 
     /// - Parameter pointer: A retained `DispatchedBlock`.
-    fileprivate static func run(_ pointer: UnsafeMutableRawPointer?) {
+    private static func run(_ pointer: UnsafeMutableRawPointer?) {
       Unmanaged<DispatchedBlock>.fromOpaque(pointer!).takeRetainedValue().run()
     }
 
-    fileprivate func run() {
+    private func run() {
       if isNotification { Notifications.begin(self) } else { count() }
       let handed = HandedBlock(unsafeBitCast(block, to: UnsafeRawPointer.self))
       let isNetworking = handed.library == .networking
@@ -135,10 +144,14 @@ import ClocksSupport
       [OpaquePointer: [DispatchedBlock]] = [:]
 
     /// Submits a block when a group is empty.
-    static func add(_ work: DispatchedBlock, to group: OpaquePointer) {
+    ///
+    /// - Parameter notify: Calls `dispatch_group_notify`, which retains the block that it is given.
+    static func add(
+      _ work: DispatchedBlock, to group: OpaquePointer, by notify: (UnsafeRawPointer) -> Void
+    ) {
       lock.withLock {
         waiting[group, default: []].append(work)
-        dispatch_group_notify_f(group, work.queue, work.retained) { DispatchedBlock.run($0) }
+        work.submit(by: notify)
         countIfEmpty(group)
       }
     }
@@ -188,7 +201,7 @@ import ClocksSupport
           waiting[OpaquePointer(item), default: []].append(work)
         }
       }
-      HandedBlock.withBlock({ work.run() }, notify)
+      work.submit(by: notify)
     }
 
     /// Counts the blocks that begin now. Must be called before the item itself no longer counts.

@@ -23,6 +23,17 @@
       withExtendedLifetime(closure) { use(unsafeBitCast(closure, to: UnsafeRawPointer.self)) }
     }
 
+    /// Passes a closure to `use` as a work item that runs alone on its queue, and that is valid until `use` returns.
+    static func withBarrier<Result>(
+      _ closure: @escaping Block, _ use: (UnsafeRawPointer) -> Result
+    ) -> Result {
+      withBlock(closure) { block in
+        let item = create(barrier, block)
+        defer { release(item) }
+        return use(item)
+      }
+    }
+
     /// The block as a closure, which keeps it in memory.
     ///
     /// Do not store the result in an optional: the runtime of Swift 6.3 has no metadata of optional blocks.
@@ -45,12 +56,16 @@
     }
 
     /// Whether the block is a work item that runs alone on its queue.
-    var isBarrier: Bool { isItem && pointer.load(fromByteOffset: 40, as: UInt.self) & 1 != 0 }
+    var isBarrier: Bool {
+      isItem && pointer.load(fromByteOffset: 40, as: UInt.self) & Self.barrier != 0
+    }
 
     /// Whether the block is a work item that has run, or was cancelled before it could.
     var hasRun: Bool { isItem && pointer.load(fromByteOffset: 52, as: UInt32.self) != 0 }
 
     private static let itemMark: UInt = 0xD159_B10C
+    /// `DISPATCH_BLOCK_BARRIER`
+    private static let barrier: UInt = 1
 
     /// The code that the blocks of all work items share.
     nonisolated(unsafe) private static let itemCode: UnsafeRawPointer? =
@@ -83,22 +98,27 @@
 
     private typealias Copy = @convention(c) (UnsafeRawPointer) -> UnsafeRawPointer
     private typealias Release = @convention(c) (UnsafeRawPointer) -> Void
-    private typealias CreateItem = @convention(c) (UInt, UnsafeRawPointer) -> UnsafeRawPointer?
+    private typealias CreateItem = @convention(c) (UInt, UnsafeRawPointer) -> UnsafeRawPointer
 
     // These functions are used only after `isReadable` has found all of them.
     private static let copy = RuntimeSymbol.function("_Block_copy", as: Copy.self)!
     private static let release = RuntimeSymbol.function("_Block_release", as: Release.self)!
+    private static let create = RuntimeSymbol.function(
+      "dispatch_block_create", as: CreateItem.self)!
 
     /// Whether blocks and work items have the known layout.
     static let isReadable: Bool = {
-      let names = ["_Block_copy", "_Block_release", "dispatch_retain", "dispatch_release"]
-      guard names.allSatisfy({ RuntimeSymbol.address(of: $0) != nil }), itemCode != nil,
-        let create = RuntimeSymbol.function("dispatch_block_create", as: CreateItem.self)
-      else { return false }
+      let names = [
+        "_Block_copy", "_Block_release", "dispatch_block_create", "dispatch_retain",
+        "dispatch_release",
+      ]
+      guard names.allSatisfy({ RuntimeSymbol.address(of: $0) != nil }), itemCode != nil else {
+        return false
+      }
       nonisolated(unsafe) var runs = 0
       return withBlock({ runs += 1 }) { block in
         let inner = HandedBlock(block)
-        guard let item = create(1, block).map({ HandedBlock($0) }) else { return false }
+        let item = HandedBlock(create(barrier, block))
         defer { release(item.pointer) }
         guard item.isItem, item.isBarrier, !item.hasRun, !inner.isItem else { return false }
         // Only compared: what is at a wrong offset may be no pointer. A block on the heap is kept without a copy.
