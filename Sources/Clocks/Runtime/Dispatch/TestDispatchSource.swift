@@ -10,13 +10,6 @@ import ClocksSupport
   /// decides when a timer fires, and then the source is set to fire immediately. Dispatch keeps the handlers and runs
   /// them. The queue and the suspensions are noted here, too, because they decide whether a handler can run.
   final class TestDispatchSource: @unchecked Sendable {
-    enum Kind {
-      case timer
-      /// The program merges data: by adding, by combining the bits, or by replacing what was there.
-      case sum, bits, value
-      case other
-    }
-
     private let source: OpaquePointer
     private let kind: Kind
     var isTimer: Bool { kind == .timer }
@@ -44,14 +37,6 @@ import ClocksSupport
     /// A callback with another number does nothing when it begins. Thread A takes a callback from the queue of sleeps.
     /// Thread B sets the timer to another instant. Then thread A begins the callback that it has taken.
     private var newest: UInt64 = 0
-
-    /// What a handler has to do. It counts while the source is active and not suspended.
-    struct Work {
-      fileprivate var hasHandler = false
-      fileprivate var isDue = false
-      /// The owner's number for the work; 0 while it does not count.
-      fileprivate var number: UInt64 = 0
-    }
 
     var event = Work()
     /// `new`: firings for which the handler has not begun. `handled`: firings that the handler's latest call stands
@@ -105,7 +90,8 @@ import ClocksSupport
     /// Dispatch calls no handler for zero. A zero that replaces other data takes back a call that has not begun.
     func willMerge(_ data: UInt) {
       lock.withLock {
-        guard !isOver, event.hasHandler else { return }
+        // A source that runs without a handler forgets its data.
+        guard !isOver, event.hasHandler || !runs else { return }
         if data == 0 {
           guard kind == .value else { return }
           unhandled = 0
@@ -146,7 +132,7 @@ import ClocksSupport
       lock.withLock {
         guard !isOver else { return }
         cancellation.isDue = cancellation.hasHandler
-        if isActive, suspensions == 0 { count(&cancellation) }
+        countCancellation()
         end()
       }
     }
@@ -158,7 +144,7 @@ import ClocksSupport
         let ran = runs
         body()
         if isOver {
-          if isActive, suspensions == 0 { count(&cancellation) }
+          countCancellation()
         } else if ran != runs {
           if runs { goOn() } else { pause() }
         }
@@ -169,6 +155,10 @@ import ClocksSupport
       isOver = true
       forgetNext()
       stopCounting(&registration)
+    }
+
+    private func countCancellation() {
+      if isActive, suspensions == 0 { count(&cancellation) } else { stopCounting(&cancellation) }
     }
 
     private func count(_ work: inout Work) {
@@ -207,7 +197,7 @@ import ClocksSupport
 
     private func goOn() {
       count(&registration)
-      count(&event)
+      if event.hasHandler { count(&event) } else { (event.isDue, unhandled) = (false, 0) }
       wait()
     }
 
@@ -277,25 +267,33 @@ import ClocksSupport
       dispatch_source_set_timer(source, start, interval ?? DispatchTimes.never, 0)
     }
 
-    /// Sets a handler of the source, or none, by calling a function of Dispatch.
-    typealias Setter = (UnsafeRawPointer?) -> Void
-    /// `event`, `registration` or `cancellation`.
-    typealias Handler = ReferenceWritableKeyPath<TestDispatchSource, Work>
-
     func setHandler(_ block: UnsafeRawPointer?, for work: Handler, by set: Setter) {
       lock.withLock {
         self[keyPath: work].hasHandler = block != nil
+        guard block == nil else {
+          // Dispatch also calls a handler of the cancellation that is set after it.
+          guard isOver, work == \.cancellation else { return }
+          cancellation.isDue = true
+          return countCancellation()
+        }
+        // Dispatch keeps the data of a suspended source for the next handler.
+        if work == \.event, !isTimer, !runs { return }
         // The handler ends the count of work that is due. Without a handler, that work must not count.
-        guard block == nil else { return }
         forget(&self[keyPath: work])
-        if work == \.event { firings.new = 0 }
+        if work == \.event { (firings.new, unhandled) = (0, 0) }
       }
       replace(block, by: set, for: work)
     }
 
     /// Sets a registration handler that runs `block`, the test's own handler, if there is one.
     func setRegistrationHandler(_ block: UnsafeRawPointer?, by set: Setter) {
-      if block != nil { lock.withLock { registration.isDue = true } }
+      if block != nil {
+        lock.withLock {
+          registration.isDue = true
+          // Dispatch also calls a handler that is set after the registration.
+          if runs { count(&registration) }
+        }
+      }
       let nothing = {}
       HandedBlock.withBlock(nothing) { replace(block ?? $0, by: set, for: \.registration) }
     }
