@@ -158,4 +158,17 @@ import Testing
     timer.source.cancel()
     #expect(timer.calls.all == use.calls)
   }
+
+  /// Dispatch takes zero for the shortest interval.
+  @Test(.virtualTime) func aTimerRepeatsWithoutAPause() async throws {
+    let (source, calls) = (Timer().source, Tally())
+    source.setEventHandler {
+      calls.add()
+      if calls.value == 3 { source.cancel() }
+    }
+    source.schedule(deadline: .now() + 1, repeating: .nanoseconds(0))
+    source.activate()
+    try await Task.sleep(for: .seconds(2))
+    #expect(calls.value == 3)
+  }
 }

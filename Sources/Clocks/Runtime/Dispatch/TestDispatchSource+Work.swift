@@ -19,5 +19,14 @@
       /// The owner's number for the work; 0 while it does not count.
       var number: UInt64 = 0
     }
+
+    /// Returns the nanoseconds between two firings; `nil` if a timer with this interval fires once.
+    ///
+    /// Dispatch takes zero for a nanosecond, and calls the handler as often as it can. In virtual time, that is a
+    /// hundred times in a millisecond.
+    static func repetition(_ interval: UInt64) -> UInt64? {
+      guard interval > 0 else { return 10_000 }
+      return interval < UInt64(Int64.max) ? interval : nil
+    }
   }
 #endif

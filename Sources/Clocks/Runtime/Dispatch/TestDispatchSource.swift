@@ -73,7 +73,7 @@ import ClocksSupport
       lock.withLock {
         forgetNext()
         guard owner.isVirtual, !isOver else { return false }
-        self.interval = interval > 0 && interval < UInt64(Int64.max) ? interval : nil
+        self.interval = Self.repetition(interval)
         let isOfDate = DispatchTimes.virtualDate(start, of: owner) != nil
         clock = isOfDate ? CLOCK_REALTIME : CLOCK_MONOTONIC
         // A start in the past stays there: the first call of the handler stands for all firings since then.
