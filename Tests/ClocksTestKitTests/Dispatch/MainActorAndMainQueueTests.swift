@@ -111,6 +111,41 @@
       #expect(log.all == [0, 1])
     }
 
+    /// An empty group, or an item that has run, does not delay its notification.
+    @Test(.virtualTime, arguments: [false, true])
+    func notificationsOfThePast(_ isOfItem: Bool) async throws {
+      await MainActor.run {
+        enqueue(0, asJob: true)
+        enqueue(1, asJob: false)
+        if isOfItem {
+          let item = DispatchWorkItem {}
+          item.perform()
+          item.notify(queue: .main) { [log] in log.add(2) }
+        } else {
+          DispatchGroup().notify(queue: .main) { [log] in log.add(2) }
+        }
+        enqueue(3, asJob: true)
+      }
+      try await VirtualTime.required.settle()
+      #expect(log.all == [0, 1, 2, 3])
+    }
+
+    @Test(.virtualTime) func theNotificationOfAnItem() async throws {
+      let log = log
+      await MainActor.run {
+        enqueue(0, asJob: true)
+        nonisolated(unsafe) let item = DispatchWorkItem {
+          DispatchQueue.main.async { log.add(1) }
+        }
+        item.notify(queue: .main) { log.add(2) }
+        DispatchQueue(label: "other").async(execute: item)
+        // While this job runs, the item ends, and nothing else can begin on the main thread.
+        item.wait()
+      }
+      try await VirtualTime.required.settle()
+      #expect(log.all == [0, 1, 2])
+    }
+
     /// A block that Dispatch submits by itself does not wait for jobs, but keeps its place among the blocks.
     @Test(.virtualTime, arguments: [false, true]) func blocksKeepTheirOrder(_ isSync: Bool)
       async throws

@@ -198,7 +198,7 @@ enum DispatchCalls {
       item, queue, block in
       guard let owner = owner(of: block) else { return itemNotify.original(item, queue, block) }
       let work = DispatchedBlock(block, on: queue, of: owner, isNotification: true)
-      Notifications.add(work, toItem: item) { itemNotify.original(item, queue, $0) }
+      Notifications.add(work, toItem: item) { itemNotify.original(item, $0, $1) }
     }
 
     private static let time: Interposed<@convention(c) (UInt64, Int64) -> UInt64> = Interposed(

@@ -8,7 +8,7 @@ import ClocksSupport
   /// The block *counts* as soon as only its queue decides when it runs: until it has run, the test is not idle.
   final class DispatchedBlock: @unchecked Sendable {
     let owner: TaskOwner
-    private let queue: OpaquePointer
+    fileprivate let queue: OpaquePointer
     let blockQueue: BlockQueue
     private var block: HandedBlock.Block
     private let isBarrier: Bool
@@ -39,6 +39,8 @@ import ClocksSupport
       DispatchObject.release(queue)
       group.map(DispatchObject.release)
     }
+
+    fileprivate var isCounted: Bool { number != 0 }
 
     fileprivate func count() {
       if number == 0 { number = owner.workBegan(on: blockQueue, isBarrier: isBarrier) }
@@ -150,6 +152,8 @@ import ClocksSupport
       _ work: DispatchedBlock, to group: OpaquePointer, by notify: (UnsafeRawPointer) -> Void
     ) {
       lock.withLock {
+        // Dispatch would do this itself, but without regard to earlier jobs of the main actor.
+        if isEmpty(group) { return work.submit() }
         waiting[group, default: []].append(work)
         work.submit(by: notify)
         countIfEmpty(group)
@@ -166,15 +170,16 @@ import ClocksSupport
       if ThreadWaits.areSleepsSeen, isEmpty(group) { AwaitedObjects.willSignal(group) }
     }
 
-    /// Submits the earlier blocks of the main queue, because Dispatch may submit those that wait for `object`.
-    private static func submitMainBlocks(before object: OpaquePointer) {
-      for work in waiting[object] ?? [] where work.blockQueue.isMain {
+    /// Submits the earlier blocks of the main queue, because Dispatch may submit those that wait for the group.
+    private static func submitMainBlocks(before group: OpaquePointer) {
+      for work in waiting[group] ?? [] where work.blockQueue.isMain {
         work.owner.submitMainBlocks()
       }
     }
 
     private static func countIfEmpty(_ group: OpaquePointer) {
-      if waiting[group] != nil, isEmpty(group) { countAll(group) }
+      guard waiting[group] != nil, isEmpty(group) else { return }
+      for work in waiting.removeValue(forKey: group) ?? [] { work.count() }
     }
 
     private static func isEmpty(_ group: OpaquePointer) -> Bool {
@@ -184,31 +189,45 @@ import ClocksSupport
       return dispatch_group_wait(group, 0) == 0
     }
 
-    private static func countAll(_ object: OpaquePointer) {
-      for work in waiting.removeValue(forKey: object) ?? [] { work.count() }
-    }
-
     /// Submits a block when a work item has run.
     ///
-    /// - Parameter notify: Calls `dispatch_block_notify`, which retains the block that it is given.
+    /// - Parameter notify: Calls `dispatch_block_notify` with a queue and a block, which it retains.
     static func add(
-      _ work: DispatchedBlock, toItem item: UnsafeRawPointer, by notify: (UnsafeRawPointer) -> Void
+      _ work: DispatchedBlock, toItem item: UnsafeRawPointer,
+      by notify: (OpaquePointer, UnsafeRawPointer) -> Void
     ) {
-      lock.withLock {
-        if HandedBlock(item).hasRun {
-          work.count()
-        } else {
-          waiting[OpaquePointer(item), default: []].append(work)
+      let isSubmitted = lock.withLock {
+        // Dispatch ends the process if the item has run more often.
+        if HandedBlock(item).runs == 1 {
+          work.submit()
+          return true
         }
+        waiting[OpaquePointer(item), default: []].append(work)
+        return false
       }
-      work.submit(by: notify)
+      if isSubmitted { return }
+      guard work.blockQueue.isMain else { return work.submit { notify(work.queue, $0) } }
+      // Dispatch would submit the block before earlier ones, which wait for jobs of the main actor.
+      let queue = InternalDispatch.globalQueue(.utility, isBlocked: true)
+      let submission = { submit(work) }
+      HandedBlock.withBlock(submission) { notify(queue, $0) }
+    }
+
+    /// Submits a block whose item has run, unless that was seen.
+    private static func submit(_ work: DispatchedBlock) {
+      lock.withLock {
+        guard !work.isCounted else { return }
+        remove(work)
+        work.submit()
+      }
     }
 
     /// Counts the blocks that begin now. Must be called before the item itself no longer counts.
     static func itemHasRun(_ item: UnsafeRawPointer) {
       lock.withLock {
-        submitMainBlocks(before: OpaquePointer(item))
-        countAll(OpaquePointer(item))
+        for work in waiting.removeValue(forKey: OpaquePointer(item)) ?? [] {
+          if work.blockQueue.isMain { work.submit() } else { work.count() }
+        }
       }
       LimitedWait.mayEnd(for: OpaquePointer(item))
     }
@@ -216,10 +235,16 @@ import ClocksSupport
     /// Counts a block that begins now, even if it was not seen that its group is empty, or that its item has run.
     static func begin(_ work: DispatchedBlock) {
       lock.withLock {
-        for (object, blocks) in waiting where blocks.contains(where: { $0 === work }) {
-          waiting[object] = blocks.count == 1 ? nil : blocks.filter { $0 !== work }
-        }
+        // A block that counts does not wait any more.
+        if !work.isCounted { remove(work) }
         work.count()
+      }
+    }
+
+    /// O(blocks that wait)
+    private static func remove(_ work: DispatchedBlock) {
+      for (object, blocks) in waiting where blocks.contains(where: { $0 === work }) {
+        waiting[object] = blocks.count == 1 ? nil : blocks.filter { $0 !== work }
       }
     }
   }

@@ -60,8 +60,8 @@
       isItem && pointer.load(fromByteOffset: 40, as: UInt.self) & Self.barrier != 0
     }
 
-    /// Whether the block is a work item that has run, or was cancelled before it could.
-    var hasRun: Bool { isItem && pointer.load(fromByteOffset: 52, as: UInt32.self) != 0 }
+    /// How often the block has run if it is a work item. A run of a cancelled item counts, too.
+    var runs: UInt32 { isItem ? pointer.load(fromByteOffset: 52, as: UInt32.self) : 0 }
 
     private static let itemMark: UInt = 0xD159_B10C
     /// `DISPATCH_BLOCK_BARRIER`
@@ -120,13 +120,13 @@
         let inner = HandedBlock(block)
         let item = HandedBlock(create(barrier, block))
         defer { release(item.pointer) }
-        guard item.isItem, item.isBarrier, !item.hasRun, !inner.isItem else { return false }
+        guard item.isItem, item.isBarrier, item.runs == 0, !inner.isItem else { return false }
         // Only compared: what is at a wrong offset may be no pointer. A block on the heap is kept without a copy.
         guard item.pointer.load(fromByteOffset: 72, as: UnsafeRawPointer.self) == block else {
           return false
         }
         item()
-        return runs == 1 && item.hasRun
+        return runs == 1 && item.runs == 1
       }
     }()
   }
