@@ -76,8 +76,9 @@ private actor Entries {
   /// Passes in real time, because some time passes between any two statements.
   @Test func expectsThatTimePasses() async throws {
     let (start, date) = (ContinuousClock.now, Date())
-    let uptime = DispatchTime.now()
+    let (uptime, wallTime) = (DispatchTime.now(), DispatchWallTime.now())
     #expect(DispatchTime.now() > uptime)
+    #expect(DispatchWallTime.now() > wallTime)
     #expect(Date() > date)
     try await Task.sleep(until: start + .seconds(60))
     #expect(ContinuousClock.now > start + .seconds(60))

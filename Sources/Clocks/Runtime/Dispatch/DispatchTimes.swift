@@ -24,16 +24,18 @@
       guard base == now || base == wallNow, let owner = virtualOwner else {
         return dispatch_time(base, delta)
       }
-      owner.timePassesWithReading()
       if base == wallNow { return wallTime(nil, delta) }
+      owner.timePassesWithReading()
       return dispatch_time(read(CLOCK_MONOTONIC, of: owner), delta)
     }
 
     /// Replaces `dispatch_walltime`.
     static func wallTime(_ base: UnsafePointer<timespec>?, _ delta: Int64) -> UInt64 {
-      guard base == nil, let owner = virtualOwner,
-        var date = owner.reading(of: CLOCK_REALTIME)
-      else { return dispatch_walltime(base, delta) }
+      guard base == nil, let owner = virtualOwner else { return dispatch_walltime(base, delta) }
+      owner.timePassesWithReading()
+      guard var date = owner.reading(of: CLOCK_REALTIME) else {
+        return dispatch_walltime(base, delta)
+      }
       date.tv_sec = min(date.tv_sec, latest)
       return dispatch_walltime(&date, delta)
     }
