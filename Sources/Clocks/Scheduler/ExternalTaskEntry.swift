@@ -19,7 +19,7 @@ extension ExternalTasks {
     static var none: Self { Self() }
 
     private(set) var state = State.none
-    /// Keeps the task in memory while it may be external; `nil` if it is abandoned or stopped.
+    /// Keeps the task in memory while it may be external; `nil` if it is abandoned, stopped, or over and freed.
     var task: RetainedTask?
     /// Whether the task may have run externally since it was last checked.
     var mayHaveRun = false
@@ -57,6 +57,13 @@ extension ExternalTasks {
       guard !mayHaveRun, !hasAsyncLets, runs == 0, let task else { return false }
       let status = TaskStatus(of: task.job)
       return status.hasPreference && !status.isActive && !status.isOver
+    }
+
+    /// Whether a task that is not external may become external before the scheduler runs a job of it.
+    var mayBecomeExternal: Bool {
+      guard let task else { return false }
+      let status = TaskStatus(of: task.job)
+      return !status.isOver && (status.isActive || hasAsyncLets || status.hasPreference)
     }
 
     mutating func become(_ new: State) {

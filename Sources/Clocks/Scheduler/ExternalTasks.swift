@@ -118,9 +118,19 @@ struct ExternalTasks: ~Copyable {
     return .ofReturningTask(wasSeenExternal: entry.isSeenExternal)
   }
 
+  /// Returns the reference to an external task that is over, which the caller releases without a lock. Until
+  /// `absenceEnded`, the task stays external.
+  mutating func takeIfOver(_ id: UInt64, _ absence: UInt64) -> RetainedTask? {
+    var entry = entries[id]
+    guard entry.absence == absence, entry.runs == 0, entry.task?.isOver == true else { return nil }
+    let task = entry.task.take()
+    replace(id, by: entry)
+    return task
+  }
+
+  func task(of id: UInt64) -> RetainedTask? { entries[id].task }
+
   /// Notes that an absence is over. Returns `nil` if it was not under way, and else `isSeenExternal`.
-  ///
-  /// The caller retains the task.
   mutating func absenceEnded(_ absence: UInt64, of id: UInt64) -> Bool? {
     let entry = entries[id]
     guard entry.absence == absence, absence != 0 else { return nil }
@@ -131,9 +141,10 @@ struct ExternalTasks: ~Copyable {
   private mutating func taskReturned(_ id: UInt64, _ old: Entry) {
     changes += 1
     if case .awaitingAsyncLet = old.state { awaitingAsyncLets.removeAll { $0 == id } }
-    guard let task = old.task else { return }
+    guard let task = old.task, old.mayBecomeExternal || old.runs > 0 else {
+      return replace(id, by: .none)
+    }
     let isActive = TaskStatus(of: task.job).isActive
-    guard mayBecomeExternal(old) || old.runs > 0 else { return replace(id, by: .none) }
     var entry = old
     entry.become(.unverified)
     // What the task did before has been taken into account. Only what it does now matters.
@@ -190,7 +201,7 @@ struct ExternalTasks: ~Copyable {
         entry.isSeenExternal = isSeenExternal(state, task)
         if entry.isSeenExternal { external.append(id) }
         replace(id, by: entry)
-      } else if mayBecomeExternal(entry) {
+      } else if entry.mayBecomeExternal {
         if entry.mayHaveRun {
           entry.mayHaveRun = false
           replace(id, by: entry)
@@ -257,13 +268,6 @@ struct ExternalTasks: ~Copyable {
     guard entry.mayHaveRun || status.mayRunExternally else { return nil }
     return ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: false)
       .map { .external(absence: $0) }
-  }
-
-  /// Whether a task that is not external may become external before the scheduler runs a job of it.
-  private func mayBecomeExternal(_ entry: Entry) -> Bool {
-    guard let task = entry.task else { return false }
-    let status = TaskStatus(of: task.job)
-    return !status.isOver && (status.isActive || entry.hasAsyncLets || status.hasPreference)
   }
 
   /// Stops waiting for all external tasks.

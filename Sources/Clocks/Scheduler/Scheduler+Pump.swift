@@ -203,6 +203,22 @@ extension Scheduler {
       return released
     }
   }
+
+  func endAbsence(_ absence: UInt64, of task: UInt64) {
+    // A task that is over is released without the lock, and before the test may count as idle: see `nextAction`.
+    let ended = changeWithoutThread {
+      ($0.liveTasks.removeIfOver(task), $0.idleness.externalTasks.takeIfOver(task, absence))
+    }
+    withExtendedLifetime(ended) {}
+    // A task that has ended only now is released without the lock as well.
+    _ = change { state in
+      let kept = state.idleness.externalTasks.task(of: task)
+      if let wasSeen = state.idleness.externalTasks.absenceEnded(absence, of: task) {
+        state.taskReturned(task, wasSeenExternal: wasSeen)
+      }
+      return kept
+    }
+  }
 }
 
 extension Scheduler {

@@ -227,14 +227,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
-    // A task that is over is released without the lock, and before the test may count as idle: see `nextAction`.
-    withExtendedLifetime(changeWithoutThread { $0.liveTasks.removeIfOver(task) }) {}
-    change { state in
-      guard let wasSeen = state.idleness.externalTasks.absenceEnded(absence, of: task) else {
-        return
-      }
-      state.taskReturned(task, wasSeenExternal: wasSeen)
-    }
+    endAbsence(absence, of: task)
   }
 
   override func recheckExternalTasks() {

@@ -9,7 +9,10 @@ import Synchronization
 /// has ended or runs another task.
 enum ExternalTaskRegistry {
   private struct Entry {
-    let task: RetainedTask
+    /// Not retained here, so that the owner releases the last reference. The owner retains the task while it is in
+    /// `entries`.
+    let task: UnownedJob
+    let id: UInt64
     let owner: TaskOwner
     let number: UInt64
     /// Whether an `async let` of the task is external. Only the owner knows which of these are, so the owner
@@ -95,7 +98,7 @@ enum ExternalTaskRegistry {
     }
     // The loops use an index, because a debug build takes ten times as long to iterate over an `Array`.
     for index in 0..<back.count {
-      back[index].owner.externalTaskReturned(back[index].task.id, back[index].number)
+      back[index].owner.externalTaskReturned(back[index].id, back[index].number)
     }
     for index in 0..<ownersToRecheck.count {
       let found = ownersToRecheck[index]
@@ -155,7 +158,7 @@ enum ExternalTaskRegistry {
   ///
   /// Begins with two comparisons that nearly always tell that the task has not returned.
   private static func isBack(_ entry: UnsafeMutablePointer<Entry>) -> Bool {
-    let task = entry.pointee.task.job
+    let task = entry.pointee.task
     let status = TaskStatus(of: task)
     if entry.pointee.activeStatus != 0, entry.pointee.activeStatus == status.flags { return false }
     if entry.pointee.blocker?.mayStillRun(task) == true { return false }
@@ -185,6 +188,8 @@ enum ExternalTaskRegistry {
 
   /// Adds a task that may be external, and returns its number; `nil` if the task has returned already. O(threads).
   ///
+  /// The owner retains the task until it has removed it, or was told that it has returned.
+  ///
   /// If only the owner can tell, the owner checks once more afterwards whether the task has returned.
   static func add(_ task: RetainedTask, of owner: TaskOwner, onlyOwnerCanTell: Bool) -> UInt64? {
     RunningJobs.lock.withLock {
@@ -198,7 +203,9 @@ enum ExternalTaskRegistry {
       }
       newestNumber += 1
       entries.append(
-        Entry(task: task, owner: owner, number: newestNumber, onlyOwnerCanTell: onlyOwnerCanTell))
+        Entry(
+          task: task.job, id: task.id, owner: owner, number: newestNumber,
+          onlyOwnerCanTell: onlyOwnerCanTell))
       awaitedChanged()
       // Thread A may have ended the task's job after the check above, and may have seen no entry, so that it does not
       // look.
@@ -218,7 +225,7 @@ enum ExternalTaskRegistry {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
   }
 
-  /// Removes a task. The owner retains the task, so that it is not freed under the lock. O(external tasks).
+  /// Removes a task. O(external tasks).
   static func remove(_ number: UInt64) {
     RunningJobs.lock.withLock {
       guard let place = entries.firstIndex(where: { $0.number == number }) else { return }

@@ -180,4 +180,42 @@ import Testing
     await clock.advance(by: .seconds(1))
     try await task.value
   }
+
+  private final class Result: Sendable {
+    let isFreed: @Sendable () -> Void
+    init(isFreed: @escaping @Sendable () -> Void) { self.isFreed = isFreed }
+    deinit { isFreed() }
+  }
+
+  /// Lets a task that is over count as external, because a job of it seems to run. Returns the job.
+  private func jobOfEndedTask(
+    on clock: TestClock<Duration>, isFreed: @escaping @Sendable () -> Void
+  ) async throws -> RunningJob {
+    let handles = AsyncStream.makeStream(of: RetainedTask.self)
+    Task {
+      handles.continuation.yield(try #require(UnownedTask.current?.retainedIfReadable))
+      return Result(isFreed: isFreed)
+    }
+    await clock.settle()
+    let handle = try #require(await handles.stream.first { _ in true })
+    try #require(handle.isOver)
+    let job = ExternalTaskRegistry.beginJob(of: handle.id)
+    clock.scheduler.taskMayRunExternally(handle.job)
+    clock.scheduler.verifyExternalTasks()
+    return job
+  }
+
+  /// A `deinit` of its result may resume a task.
+  @Test func aTaskThatIsOverIsFreedBeforeTheTestMayBeIdle() async throws {
+    let clock = TestClock()
+    let external = Log<Int>()
+    let scheduler = clock.scheduler
+    let job = try await jobOfEndedTask(on: clock) {
+      external.add(scheduler.change { $0.idleness.externalTasks.external })
+    }
+    #expect(external.all == [])
+    ExternalTaskRegistry.endJob(job)
+    await clock.settle()
+    #expect(external.all.count == 1 && external.all.allSatisfy { $0 > 0 })
+  }
 }
