@@ -42,6 +42,7 @@ enum ExternalTaskRegistry {
   // `RunningJobs.lock` guards the variables below. No function of an owner is called under it.
 
   @exclusivity(unchecked) nonisolated(unsafe) private static var newestNumber: UInt64 = 0
+  /// In the order of their numbers.
   @exclusivity(unchecked) nonisolated(unsafe) private static var entries: [Entry] = []
   @exclusivity(unchecked) nonisolated(unsafe) private static var waits: [Wait] = []
   /// Whether there are entries or waits. Written under the lock, and read without it.
@@ -225,12 +226,12 @@ enum ExternalTaskRegistry {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
   }
 
-  /// Removes a task. O(external tasks).
+  /// Removes a task. O(log n) comparisons for n external tasks, and then the later entries move.
   static func remove(_ number: UInt64) {
     RunningJobs.lock.withLock {
-      guard let place = entries.firstIndex(where: { $0.number == number }) else { return }
-      entries.swapAt(place, entries.count - 1)
-      entries.removeLast()
+      let place = entries.partitioned { $0.number < number }
+      guard place < entries.count, entries[place].number == number else { return }
+      entries.remove(at: place)
       awaitedChanged()
     }
   }

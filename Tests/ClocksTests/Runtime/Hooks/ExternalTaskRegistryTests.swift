@@ -121,6 +121,26 @@ import Testing
     }
   }
 
+  /// In a process of its own, because a job of another test may keep some of the tasks from being back.
+  @Test func tasksReturnInTheOrderInWhichTheyWereAdded() async {
+    await #expect(processExitsWith: .success) {
+      let owner = Owner(isVirtual: false)
+      let (_, handle) = try await ExternalTaskRegistryTests().sleepingTask(on: TestClock())
+      let job = ExternalTaskRegistry.beginJob(of: handle.id)
+      var numbers: [UInt64] = []
+      for _ in 0..<9 {
+        let number = ExternalTaskRegistry.add(handle, of: owner, onlyOwnerCanTell: false)
+        numbers.append(try #require(number))
+      }
+      for place in [8, 4, 0] { ExternalTaskRegistry.remove(numbers.remove(at: place)) }
+      // A number that is not known.
+      ExternalTaskRegistry.remove(numbers[0] - 1)
+      ExternalTaskRegistry.endJob(job)
+      #expect(await becomesTrue { owner.absences.all.count == numbers.count })
+      #expect(owner.absences.all == numbers)
+    }
+  }
+
   /// Hundreds of threads may look together. A third one would find what the second one finds.
   @Test func anOwnerIsNotRecheckedWhileAnotherThreadIsAboutTo() async throws {
     let clock = TestClock()
