@@ -49,8 +49,15 @@ import Synchronization
         }
         let slice = ThreadContext.current?.pointee.waits?.slice
         return toDispatchTime.original(
-          0, slice.map { Int64($0.nanoseconds) } ?? max(0, $1 - Int64(clamping: now)))
+          0, slice.map { Int64($0.nanoseconds) } ?? nanoseconds(from: now, to: $1))
       }
+
+    /// The time to an instant; 0 if it has passed.
+    ///
+    /// Foundation computes instants as unsigned numbers. So at the end of the range, one may come as a negative number.
+    static func nanoseconds(from now: UInt64, to instant: Int64) -> Int64 {
+      max(0, instant &- Int64(bitPattern: now))
+    }
 
     private typealias Wait =
       @convention(c) (
