@@ -78,14 +78,14 @@ struct TaskDump: Sendable {
     for start in entries.indices where !isDone[start] {
       var way: [(task: Int, next: [Int])] = [(start, awaited(by: start))]
       positions = [start: 0]
-      while let (task, next) = way.last {
-        guard let following = next.last else {
+      // The list is changed in place: a copy for each child would be quadratic.
+      while let task = way.last?.task {
+        guard let following = way[way.count - 1].next.popLast() else {
           way.removeLast()
           positions[task] = nil
           isDone[task] = true
           continue
         }
-        way[way.count - 1].next.removeLast()
         if let position = positions[following] {
           circles.append(way[position...].map { entries[$0.task] })
         } else if !isDone[following] {

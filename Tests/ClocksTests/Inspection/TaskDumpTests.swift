@@ -165,6 +165,13 @@ import Testing
         """))
   }
 
+  /// A copy of the list for each child would take minutes.
+  @Test(.timeLimit(.minutes(1))) func manyChildrenAreVisitedInLinearTime() {
+    let children = [UInt](repeating: 2, count: 500_000)
+    let tasks = [Self.task(1, awaits: .group(9), children: children), Self.task(2, parent: 1)]
+    #expect(Self.circles(tasks) == [])
+  }
+
   @Test func aLargeCircleIsCut() {
     let tasks = (1...UInt(100)).map { Self.task($0, awaits: .task($0 % 100 + 1)) }
     let heading = Self.text(tasks.map { Entry(task: $0) }).split(separator: "\n")[1]
