@@ -41,11 +41,16 @@ final class SimulatedByteStream: Sendable {
   /// Whether the reader knows that the connection is lost.
   var isLost: Bool { lock.withLock { ending == .lost } }
 
+  /// Whether bytes that are sent now would arrive.
+  var isOpen: Bool { lock.withLock { !isFinished && !isLossSent && ending != .lost } }
+
   /// Sends a segment. It arrives after `delay`, and after all segments before it. Only a loss can follow an end, and
   /// nothing follows a loss.
-  func send(_ segment: Segment, for delay: Duration) {
+  ///
+  /// - Parameter delay: Not chosen if nothing is sent, because a choice makes a search longer.
+  func send(_ segment: Segment, for delay: @autoclosure () -> Duration) {
     let isSent = lock.withLock {
-      let (wasFinished, wasLost) = (isFinished, isLossSent)
+      let (wasFinished, wasLost) = (isFinished, isLossSent || ending == .lost)
       switch segment {
       case .bytes: return !wasFinished && !wasLost
       case .end:
@@ -59,7 +64,7 @@ final class SimulatedByteStream: Sendable {
       }
     }
     guard isSent else { return }
-    links.carry(over: 0, for: delay) { self.arrive(segment) }
+    links.carry(over: 0, for: delay()) { self.arrive(segment) }
   }
 
   /// Breaks the connection at the reader's end immediately. Bytes that have arrived and were not read are lost, too.

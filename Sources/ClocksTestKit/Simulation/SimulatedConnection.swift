@@ -109,7 +109,8 @@ public final class SimulatedConnection: Sendable {
   public func write(_ bytes: [UInt8]) async throws {
     try Task.checkCancellation()
     guard !outgoing.hasFinished, !incoming.isLost else { throw ConnectionLostError() }
-    guard !bytes.isEmpty else { return }
+    // Over a connection that is broken already, nothing is sent, so nothing is decided.
+    guard !bytes.isEmpty, outgoing.isOpen else { return }
     let isBroken = breaks && time.fault("breaks the connection")
     let kept = isBroken ? time.choose(Self.parts(of: bytes.count)) : bytes.count
     let delay = delays.next(in: time)

@@ -192,6 +192,43 @@ import Testing
       ])
   }
 
+  /// Returns the result of a search in which a connection is lost, and then used by calls that send nothing.
+  private func search(usesLostConnection: Bool) async throws -> ScheduleSummary {
+    let summary = try await withSchedules(800, faults: 1) { time in
+      let (client, server) = SimulatedConnection.pair(
+        in: time, latency: .milliseconds(1) ... .milliseconds(4), breaks: true)
+      client.disconnect()
+      if usesLostConnection {
+        client.disconnect()
+        client.finish()
+        server.finish()
+      }
+    }
+    return try #require(summary)
+  }
+
+  /// Returns the result of a search in which a peer that cannot know of a loss writes some bytes.
+  private func search(writing bytes: [UInt8]) async throws -> ScheduleSummary {
+    let summary = try await withSchedules(800, faults: 1) { time in
+      let (client, server) = SimulatedConnection.pair(
+        in: time, latency: .milliseconds(1) ... .milliseconds(4), breaks: true)
+      client.disconnect()
+      try await server.write(bytes)
+    }
+    return try #require(summary)
+  }
+
+  /// A search would try each latency, and each fault, although they make no difference.
+  @Test func nothingIsDecidedOverABrokenConnection() async throws {
+    for (least, found) in [
+      (try await search(usesLostConnection: false), try await search(usesLostConnection: true)),
+      (try await search(writing: []), try await search(writing: [1])),
+    ] {
+      #expect(least.isComplete && found.isComplete)
+      #expect(least.orders == found.orders)
+    }
+  }
+
   /// The same seed decides the same, and a token replays it in another search.
   @Test func aFailureHasATokenThatReplaysIt() async throws {
     let operation: @Sendable (VirtualTime) async throws -> Void = { time in
