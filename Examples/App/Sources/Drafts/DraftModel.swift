@@ -28,7 +28,9 @@ import TimeoutTask
     self.text = text
     status = .waiting
     task?.cancel()
-    task = Task { [weak self] in
+    task = Task { [weak self, last = task] in
+      // A save that ignores its cancellation ends first, so that it does not overwrite a newer text.
+      _ = await last?.result
       try await Task.sleep(for: .milliseconds(800))
       await self?.saveNow()
     }

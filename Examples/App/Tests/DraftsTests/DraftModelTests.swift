@@ -65,6 +65,24 @@ import Testing
     #expect(model.status == .saved)
   }
 
+  @Test func aSaveThatIgnoresItsCancellationDoesNotOverwriteANewerText() async throws {
+    let disk = Disk()
+    let model = DraftModel { text in
+      // Cancelling the save does not cancel this task.
+      let write = Task {
+        try await Task.sleep(for: .seconds(text == "Dear" ? 5 : 0))
+        try await disk.save(text)
+      }
+      try await write.value
+    }
+    for text in ["Dear", "Dear a", "Dear all"] {
+      model.type(text)
+      try await Task.sleep(for: .seconds(1))
+    }
+    try await Task.sleep(for: .seconds(10))
+    #expect(await disk.texts == ["Dear", "Dear all"])
+  }
+
   private struct NoDiskError: Error {}
 
   @Test func aCancelledSaveThatFailsDoesNotChangeTheStatus() async throws {
