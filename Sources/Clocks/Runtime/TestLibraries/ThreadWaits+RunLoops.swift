@@ -202,20 +202,26 @@ import Synchronization
       else { return false }
       let delay =
         DispatchTimes.delay(until: instant, for: waits.owner) ?? .seconds(86_400 * 365)
-      waits.begin()
-      if waits.isMain { MainRunLoop.beginInterruptible() }
-      let end = saturatingSum(waits.owner.virtualNow, delay - .milliseconds(250))
-      waits.deadlines.append((end, waits.uses))
-      waits.quietSlices = 0
-      waits.isStopMissed.store(false, ordering: .sequentiallyConsistent)
+      waits.beginWait(for: delay - .milliseconds(250))
       return true
+    }
+
+    func beginWait(for timeout: Duration) {
+      begin()
+      if isMain { MainRunLoop.beginInterruptible() }
+      deadlines.append((saturatingSum(owner.virtualNow, timeout), uses))
+      quietSlices = 0
+      isStopMissed.store(false, ordering: .sequentiallyConsistent)
     }
 
     /// Runs a block of XCTest that begins or ends a wait. Forgets the innermost deadline if the wait ends.
     func runManaging(_ work: () -> Void) {
       let count = deadlines.count
       work()
-      guard deadlines.count == count, deadlines.popLast() != nil else { return }
+      guard deadlines.count == count, let innermost = deadlines.last else { return }
+      // Within the run loop of a wait that is over, a wait begins without a watchdog: XCTest interrupts it immediately.
+      guard innermost.uses == uses else { return beginWait(for: .zero) }
+      deadlines.removeLast()
       if isMain { MainRunLoop.endInterruptible() }
       end()
     }

@@ -109,6 +109,25 @@
       }
     }
 
+    /// XCTest sets a watchdog only for a wait that it does not interrupt immediately.
+    @Test func aWaitWithoutAWatchdogLeavesTheOuterDeadlines() {
+      owner.jobBegins()
+      let waits = ThreadWaits(owner, .thread)
+      waits.beginWait(for: .seconds(60))
+      waits.beginWait(for: .seconds(30))
+      _ = waits.runInnerLoop(0.1) { _ in
+        waits.runManaging {}
+        #expect(waits.deadlines.count == 3)
+        waits.runManaging {}
+        #expect(waits.deadlines.count == 2)
+        return MainRunLoop.stopped
+      }
+      waits.runManaging {}
+      #expect(waits.deadlines.count == 1 && waits.isInUse)
+      waits.runManaging {}
+      #expect(waits.deadlines.isEmpty && !waits.isInUse)
+    }
+
     /// A timer is due while no thread of its test is in a run loop.
     @Test func aTestTakesOnlyItsOwnTimers() {
       let other = CountingOwner(isVirtual: true)
