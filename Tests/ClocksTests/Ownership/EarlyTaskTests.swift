@@ -106,6 +106,20 @@ import Testing
     #expect(await becomesTrue { result == nil })
   }
 
+  /// The executor pauses, so that the task is noted before it ends.
+  @Test func nothingKeepsATaskThatHasEndedOnAnExecutor() async {
+    final class Result: Sendable {}
+    weak var result: Result?
+    do {
+      let executor = LoopExecutor(isSerial: false, pause: 20_000)
+      let made = await Task(executorPreference: executor) { Result() }.value
+      result = made
+      #expect(result != nil)
+    }
+    // The thread of the task may not have released it yet.
+    #expect(await becomesTrue { result == nil })
+  }
+
   /// Another thread may run a task to its end before the task is noted.
   @Test func aTaskThatIsOverWhenItIsNotedIsNotKept() async {
     final class Result: Sendable {}

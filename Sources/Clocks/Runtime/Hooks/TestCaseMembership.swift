@@ -134,6 +134,14 @@ enum TestCaseMembership {
     withExtendedLifetime(over) {}
   }
 
+  /// Runs a job of a custom executor, and lets its task go if it is over then.
+  static func runJob(of task: UnownedJob, _ id: UInt64, _ body: () -> Void) {
+    guard isOn, id != 0, UnownedTask.retainIfReadable(task) else { return body() }
+    body()
+    if TaskStatus(of: task).isOver { letGo(ofEnded: id) }
+    UnownedTask.release(task)
+  }
+
   private static func removeEnded() -> [RetainedTask] {
     var over = ScratchBuffer<UInt64>()
     members.visitAll { member in

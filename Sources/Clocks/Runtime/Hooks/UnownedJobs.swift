@@ -211,15 +211,18 @@ extension RuntimeHooks {
   /// Runs a job of a custom executor while there is no owner.
   ///
   /// As in `runUnowned`, the job's task may create a clock, whose owner then waits for the end of the job.
-  static func runWithoutOwner(_ task: UInt64, _ body: () -> Void) {
+  static func runWithoutOwner(_ job: UnownedJob, _ body: () -> Void) {
+    let task = taskID(of: job)
     // Within another job, an owner waits for the end of that one.
-    guard ThreadState.existing?.pointee.context == nil else { return body() }
+    guard ThreadState.existing?.pointee.context == nil else {
+      return TestCaseMembership.runJob(of: job, task, body)
+    }
     let running = ExternalTaskRegistry.beginJob(of: task)
     let thread = running.pointee.thread!
     let outer = thread.pointee
     var place: UInt8 = 0
     thread.pointee.beginUnownedJob(running, &place)
-    body()
+    TestCaseMembership.runJob(of: job, task, body)
     let context = thread.pointee.context
     thread.pointee.endUnownedJob(within: outer)
     let awaiting = context?.move().ownersAwaitingEnd

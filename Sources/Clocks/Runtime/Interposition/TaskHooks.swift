@@ -130,7 +130,7 @@ enum JobRuns {
     _ body: () -> Void
   ) {
     let id = taskID(of: job)
-    guard !TaskOwnership.shared.isEmpty else { return RuntimeHooks.runWithoutOwner(id, body) }
+    guard !TaskOwnership.shared.isEmpty else { return RuntimeHooks.runWithoutOwner(job, body) }
     var owner = id == 0 ? ThreadContext.runningOwner : owner(of: job, id)
     if owner == nil, id != 0 {
       if CreationsOnExecutors.postpone(job, on: executor, or: other) { return }
@@ -142,7 +142,7 @@ enum JobRuns {
     var context = ThreadContext(owner: owner, taskID: id, isInJob: true)
     withWaits(of: owner) { waits in
       context.waits = waits
-      context.run { _ in body() }
+      context.run { _ in owner == nil ? TestCaseMembership.runJob(of: job, id, body) : body() }
     }
     if id != 0 { owner?.externalJobEnded(id) }
     for owner in context.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
