@@ -109,12 +109,12 @@ extension Advance {
 }
 
 extension IdleWaiters {
+  /// The oldest advance of each clock. Expected O(n).
   private var advancesInStep: [Advance] {
     var found: [Advance] = []
+    var clocks: Set<ObjectIdentifier> = []
     for case let advance as Advance in advances.all
-    where advance.canMoveInStep
-      && !found.contains(where: { $0.virtualClock === advance.virtualClock })
-    {
+    where advance.canMoveInStep && clocks.insert(ObjectIdentifier(advance.virtualClock)).inserted {
       found.append(advance)
     }
     return found

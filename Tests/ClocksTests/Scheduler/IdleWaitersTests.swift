@@ -43,6 +43,23 @@ import Testing
     #expect(waiters.first(scopeMovesTime: true) == nil)
   }
 
+  /// A comparison of all clocks with each other would take minutes.
+  @Test(.timeLimit(.minutes(1))) func theFirstOfManyClocksIsFoundInLinearTime() {
+    var waiters = IdleWaiters()
+    for number in (1...10_000).reversed() {
+      let virtualClock = VirtualClock(now: .zero)
+      for target in [number, 0] {
+        waiters.append(Advance(virtualClock, isOwn: true, .instant(.seconds(target))))
+      }
+    }
+    for _ in 0..<100 {
+      let first = waiters.first(scopeMovesTime: false) as? Advance
+      #expect(first === waiters.advances.all[19_998])
+    }
+    // One after another: the release of the whole list would be a deep recursion.
+    while let first = waiters.advances.first { waiters.remove(first) }
+  }
+
   @Test func onlyPacedObserversWaitForTheScope() {
     var waiters = IdleWaiters()
     let (paced, free) = (observer(isPaced: true), observer())
