@@ -94,10 +94,14 @@ enum Symbolizer {
     /// The arguments request two lines for each place: the symbol of the function, and the source line.
     func arguments(_ places: [CodePlace]) -> [String] {
       func number(_ place: CodePlace) -> String { "0x" + String(place.address, radix: 16) }
+      // The tool ends the path at the next quote of the same kind. It knows no escapes.
+      func quoted(_ path: String) -> String {
+        path.contains("\"") ? "'\(path)'" : "\"\(path)\""
+      }
       return isAddr2line
         ? ["-f", "-e", places[0].path] + places.map(number)
         : ["--functions=linkage", "--no-inlines", "--no-demangle", "--output-style=GNU"]
-          + places.map { "CODE \"\($0.path)\" \(number($0))" }
+          + places.map { "CODE \(quoted($0.path)) \(number($0))" }
     }
   }
 
