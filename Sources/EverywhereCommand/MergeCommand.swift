@@ -10,8 +10,8 @@ struct MergeCommand {
 
       --output FILE   write the page to a file, not to standard output
 
-    Exits with 1 if a test has failed, or if the report of a shard is missing, cut off or
-    damaged, and with 66 if there is no report or a FOLDER is missing.
+    Exits with 1 if a test has failed, or if the report of a shard is missing, cut off, damaged
+    or lacks a test case, and with 66 if there is no report or a FOLDER is missing.
     """
 
   var output: String?

@@ -228,6 +228,29 @@ import Testing
     }
   }
 
+  /// The texts of the arguments tell which is missing, unless they may differ between processes.
+  @Test(arguments: [
+    (cases: [["1", "2"], ["2", "3"]], result: "**test cases are missing in shard 1, 2**"),
+    (
+      cases: [["1", "2", "2"], ["1", "1", "2"]], result: "**test cases are missing in shard 1, 2**"
+    ),
+    (cases: [["1", "2"], ["3", "4"]], result: "passed"),
+    (cases: [["nil", "0x1"], ["nil", "0x2"]], result: "passed"),
+  ])
+  func shardsThatLackDifferentTestCasesAreAFailure(cases: [[String]], result: String) async throws {
+    try await withTemporaryPath { folder in
+      let reports = cases.enumerated().map { index, cases in
+        cases.map {
+          report("T/a(_:)", index + 1, of: 2, orders: [1], classes: [1], testCase: $0)
+        }.joined()
+      }
+      try write(reports, to: folder)
+      let child = try await merge([folder])
+      #expect(child.exitCode == (result == "passed" ? 0 : 1), "\(child.standardError)")
+      #expect(child.standardOutput.contains(" | 0 | \(result) |"), "\(child.standardOutput)")
+    }
+  }
+
   /// The process was killed while it wrote the report of the second test case.
   @Test func aReportThatIsCutOffKeepsItsCompleteLines() async throws {
     try await withTemporaryPath { folder in
