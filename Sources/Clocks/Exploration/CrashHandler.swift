@@ -55,3 +55,36 @@ enum CrashHandler {
     }
   #endif
 }
+
+extension Exploration.Crash {
+  /// What ends the process, and the failure that was found before.
+  var text: String {
+    guard let failure else { return "The process ends with signal \(signal)." }
+    return """
+      \(failure.text)
+      Schedule \(failure.token).
+      \(endOfRepetition)
+      """
+  }
+
+  private var endOfRepetition: String {
+    "A run that was to reduce or to replay this schedule ends the process with signal \(signal)."
+  }
+
+  /// Returns the report for the terminal.
+  func report(in testID: String, replayForm: (String) -> String) -> String {
+    let schedule = "\(testID): schedule \(number.grouped) (\((number - 1).grouped) passed)"
+    guard let failure else {
+      return """
+        \(schedule) ends the process with signal \(signal). The schedule is not reduced.
+        Replay: \(replayForm(token))
+        """
+    }
+    return """
+      \(schedule) fails: \(failure.text)
+      Replay: \(replayForm(failure.token))
+      \(endOfRepetition) No schedule is reduced.
+      Replay: \(replayForm(token))
+      """
+  }
+}

@@ -280,16 +280,6 @@ struct Explanation {
     """
   }
 
-  /// Returns the report of a schedule in which the process crashes.
-  static func crashed(_ crash: Exploration.Crash, in testID: String, replay: String) -> String {
-    let passed = crash.number - 1
-    return """
-      \(testID): schedule \(crash.number.grouped) (\(passed.grouped) passed) ends the process with signal \
-      \(crash.signal). The schedule is not reduced.
-      Replay: \(replay)
-      """
-  }
-
   /// Returns how a run that passed differs from the schedule of its token; `nil` if they do not differ.
   static func isNotWhatItWas(
     _ token: ScheduleToken, _ text: String, _ run: ScheduleRun

@@ -27,6 +27,8 @@ struct Exploration {
     var token: String
     /// Whether the token was known before the search.
     var isKnown: Bool
+    /// The failure that this schedule has shown, if the process crashes in a later run that reduces or replays it.
+    var failure: (text: String, token: String)?
   }
 
   /// A failure, and the shrunk schedule in which it occurs.
@@ -88,6 +90,8 @@ struct Exploration {
       options: options, origin: origin, findings: gate.findings, tree: tree, bounds: limits.bounds)
     let run = one.run
     let search = ScheduleSearch(limits, known: known.map(\.plan))
+    // The failure that is examined. Only this task writes it, while no run is in progress.
+    nonisolated(unsafe) var found: (text: String, token: String)?
     if let crashed {
       _ = CrashHandler.installed
       let known = 3..<3 + known.count
@@ -100,7 +104,7 @@ struct Exploration {
         crashed(
           Crash(
             signal: signal, number: search.tried, token: token.text(run.tree),
-            isKnown: known.contains(search.tried)))
+            isKnown: found == nil && known.contains(search.tried), failure: found))
       }
     }
     let deadline = time.map { RealTime(in: $0) }
@@ -116,7 +120,9 @@ struct Exploration {
       if let skip = outcome.skip { return .skipped(skip) }
       if let finding = outcome.findings.first {
         ended?(search)
-        return .failed(await examine(finding, plan, number: search.tried, one, operation))
+        let failure = Failure(finding, number: search.tried, plan: plan, in: run)
+        found = (finding.text, failure.token)
+        return .failed(await examine(failure, one, operation))
       }
       if search.tried == 1 {
         first = run.record
@@ -158,12 +164,11 @@ struct Exploration {
 
   /// Shrinks the failure of the last run, and replays it.
   private func examine(
-    isolation: isolated (any Actor)? = #isolation, _ finding: Finding, _ plan: Plan, number: Int,
-    _ one: OneRun, _ operation: @escaping OneRun.Operation
+    isolation: isolated (any Actor)? = #isolation, _ failure: Failure, _ one: OneRun,
+    _ operation: @escaping OneRun.Operation
   ) async -> Failure {
     let run = one.run
-    let failure = Failure(finding, number: number, plan: plan, in: run)
-    let profile = failure.profile
+    let (finding, profile) = (failure.finding, failure.profile)
     if finding.kind == .xcTest || finding.tookLong { return failure }
     nonisolated(unsafe) let operation = operation
     var shrinker = ScheduleShrinker(deadline: RealTime(in: shrinkingTime))

@@ -153,8 +153,10 @@ struct ScheduledTest {
     }
     exploration.crashed = { [testID = request.testID, replayForm = report.replayForm] crash in
       if !crash.isKnown { folder.add(crash.token) }
+      // The token that is added last is tried first next time.
+      if let failure = crash.failure { folder.add(failure.token) }
       note(SearchReports.Search(crash))
-      Terminal.writeLine(Explanation.crashed(crash, in: testID, replay: replayForm(crash.token)))
+      Terminal.writeLine(crash.report(in: testID, replayForm: replayForm))
     }
     let start = RealTime(in: .zero)
     var search = SearchReports.Search()
@@ -201,7 +203,15 @@ struct ScheduledTest {
     gate.open(with: (explanation, failure.finding.key))
     let (outcome, _) = await runOnce(
       failure.schedule, profile: failure.profile, tree: failure.tree,
-      stepLimit: max(10_000, 2 * failure.record.steps.count), operation)
+      stepLimit: max(10_000, 2 * failure.record.steps.count),
+      crashed: { [testID = request.testID, text = failure.finding.text] signal in
+        Terminal.writeLine(
+          """
+          \(testID): \(text)
+          \(explanation)
+          When the schedule was run once more, the process ended with signal \(signal).
+          """)
+      }, operation)
     if let error = outcome.error, failure.finding.kind == .thrown,
       outcome.key == failure.finding.key
     {
@@ -228,12 +238,13 @@ struct ScheduledTest {
   private func runOnce(
     isolation: isolated (any Actor)? = #isolation, _ plan: Plan,
     profile: Profile = Profile(), tree: TaskTree = TaskTree(), stepLimit: Int? = nil,
-    _ operation: @escaping OneRun.Operation
+    crashed: (@Sendable (CInt) -> Void)? = nil, _ operation: @escaping OneRun.Operation
   ) async -> (outcome: RunOutcome, run: ScheduleRun) {
     var options = options
     options.recording = .asAskedFor
-    let one = OneRun(
+    var one = OneRun(
       options: options, origin: origin, findings: gate.findings, tree: tree, stepLimit: stepLimit)
+    one.crashed = crashed
     return (await one(plan, profile: profile, details: true, operation), one.run)
   }
 

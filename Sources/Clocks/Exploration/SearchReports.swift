@@ -26,7 +26,7 @@ enum SearchReports {
     init(_ crash: Exploration.Crash) {
       result = "crashed"
       schedules = crash.number
-      failure = (crash.number, "The process ends with signal \(crash.signal).", crash.token)
+      failure = (crash.number, crash.text, crash.token)
     }
 
     mutating func add(_ search: ScheduleSearch, after start: RealTime) {

@@ -111,6 +111,43 @@ func exploredSample(
         #expect(try String(contentsOfFile: "\(folder)/\(files[0])", encoding: .utf8) == kept)
       }
     }
+
+    /// The failure has its own token, which is kept as the latest one, beside that of the run that crashes.
+    @Test func aFailureIsReportedAlthoughItsReplayCrashes() async throws {
+      try await withTemporaryPath { folder in
+        let child = try await exploredSample(
+          "crashesInAReplay", ["CLOCKS_SCHEDULES_DIR": folder, "SWIFT_BACKTRACE": "enable=no"])
+        #expect(child.isEndedBySignal && child.exitCode == trapSignal, "\(child)")
+        let failure = child.lines(containing: "schedule 3 (2 passed) fails: ")
+        #expect(failure.count == 1, "\(child.standardOutput)")
+        #expect(failure.first?.contains("It is the third run.") == true, "\(failure)")
+        let crash =
+          "A run that was to reduce or to replay this schedule ends the process with signal \(trapSignal). "
+        #expect(child.lines(containing: crash).count == 1, "\(child.standardOutput)")
+        let replays = child.lines(containing: "Replay: ")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+        try #require(files.count == 1 && replays.count == 2, "\(child.standardOutput)")
+        let kept = try String(contentsOfFile: "\(folder)/\(files[0])", encoding: .utf8)
+          .split(separator: "\n")
+        try #require(kept.count == 2, "\(kept)")
+        #expect(replays[0].contains("\"\(kept[1])\""), "\(kept)")
+        #expect(replays[1].contains("\"\(kept[0])\""), "\(kept)")
+      }
+    }
+
+    /// Two replays have failed as the search did. The run whose failure the test library receives crashes before that.
+    @Test func aFailureIsReportedAlthoughItsLastRunCrashes() async throws {
+      let child = try await exploredSample("crashesWhenShown", ["SWIFT_BACKTRACE": "enable=no"])
+      #expect(child.isEndedBySignal && child.exitCode == trapSignal, "\(child)")
+      #expect(child.lines(containing: "It is the third run.").count == 1, "\(child.standardOutput)")
+      let texts = [
+        "Schedule 3 of 1,000 (2 passed; ", "Replay: ",
+        "When the schedule was run once more, the process ended with signal \(trapSignal).",
+      ]
+      for text in texts {
+        #expect(child.lines(containing: text).count == 1, "\(child.standardOutput)")
+      }
+    }
   #endif
 
   // MARK: - Other variables
@@ -294,6 +331,25 @@ func exploredSample(
   @Test(.schedules(1_000)) func crashes() async throws {
     let isSecond = await secondIsFirst()
     precondition(!isSecond, "The second came first.")
+  }
+
+  private static let runs = Mutex(0)
+
+  @Test(.schedules(1_000)) func crashesInAReplay() async { await crash(inRun: 4) }
+
+  /// Run 3 fails, and runs 4 and 5 replay it.
+  @Test(.schedules(1_000)) func crashesWhenShown() async { await crash(inRun: 6) }
+
+  /// Fails from the third run on, and ends the process in a later run.
+  private func crash(inRun last: Int) async {
+    let run = Self.runs.withLock {
+      $0 += 1
+      return $0
+    }
+    precondition(run < last, "It is run too often.")
+    if run >= 3 { Issue.record("It is the third run.") }
+    // The run that ends the process has fewer steps, and so another token.
+    await Task {}.value
   }
 
   @Test(.schedules(1_000)) func resumesTwice() async throws {

@@ -132,6 +132,29 @@ import Testing
     }
   }
 
+  @Test func aFailureWhoseReplayCrashesIsOnThePage() async throws {
+    try await withTemporaryPath { folder in
+      let child = try await exploredSample(
+        "crashesInAReplay", ["CLOCKS_SCHEDULES_REPORTS": folder])
+      #expect(child.isEndedBySignal && child.exitCode == trapSignal, "\(child)")
+      let tokens = child.standardOutput.matches(of: /Replay: @Test\(\.schedule\("([^"]+)"\)\)/)
+        .map(\.1)
+      try #require(tokens.count == 2, "\(child)")
+      let page = try await page(folder)
+      #expect(page.exitCode == 1)
+      let end = """
+        Schedule \(tokens[0]).
+        A run that was to reduce or to replay this schedule ends the process with signal \(trapSignal).
+        ```
+
+        Replay: `.schedule("\(tokens[1])")`
+
+        """
+      #expect(page.standardOutput.contains(end), "\(page.standardOutput)")
+      #expect(page.standardOutput.contains("It is the third run."), "\(page.standardOutput)")
+    }
+  }
+
   @Test func aFolderThatCannotBeCreatedIsReported() async throws {
     try await withTemporaryPath { file in
       try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
