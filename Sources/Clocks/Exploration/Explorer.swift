@@ -20,6 +20,10 @@ final class Explorer: Chooser, @unchecked Sendable {
   private let actors = WordTable()
   /// The task whose job runs; `nil` during an actor drain.
   @exclusivity(unchecked) private var running: Int?
+  /// The actor drain that runs, or that goes on after a checkpoint; `nil` during other steps.
+  @exclusivity(unchecked) private var drain: ActorDrain?
+  /// The actor drains that are parked, by the id of the task that has reached the checkpoint.
+  @exclusivity(unchecked) private var parkedDrains: [UInt64: ActorDrain] = [:]
   /// Details of the steps, if a report needs them.
   @exclusivity(unchecked) var details: StepDetails?
   /// The sources of nondeterminism that the run has used.
@@ -47,6 +51,8 @@ final class Explorer: Chooser, @unchecked Sendable {
     callbacks.removeAll(keepingCapacity: true)
     actors.removeAll()
     running = nil
+    drain = nil
+    parkedDrains.removeAll()
     used = []
   }
 
@@ -66,6 +72,7 @@ final class Explorer: Chooser, @unchecked Sendable {
   private func index(of task: UInt64) -> Int { known(task) ?? TaskTree.outside }
 
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool) {
+    if job.isParked, let drain { parkedDrains[job.taskID] = drain }
     run.enqueue(name(job), isOnMain: job.executor == .main, isFromOutside: isFromOutside)
   }
 
@@ -88,7 +95,13 @@ final class Explorer: Chooser, @unchecked Sendable {
     run.begin(at: position)
     running = job.taskID == 0 ? nil : known(job.taskID)
     details?.begins(job, of: running, index: known)
-    guard job.taskID == 0, let drain = ActorDrain(job.job) else { return }
+    if job.isParked {
+      drain = parkedDrains.removeValue(forKey: job.taskID)
+    } else {
+      drain = job.taskID == 0 ? ActorDrain(job.job) : nil
+    }
+    guard let drain else { return }
+    // After a checkpoint, the queue has the tasks that have entered it meanwhile.
     let actor = number(of: drain)
     var next = drain.latest
     while let job = next {

@@ -20,6 +20,8 @@ private actor Desk {
   }
 
   func rest(_ log: Log<String>) { log.add("b") }
+
+  func pause(_ log: Log<String>) { log.add("c") }
 }
 
 /// An actor with an executor of its own.
@@ -78,6 +80,33 @@ private actor Desk {
         "c a1 a2 b", "a1 c a2 b", "a1 a2 c b", "a1 a2 b c",
         "c b a1 a2", "b c a1 a2", "b a1 c a2", "b a1 a2 c",
       ])
+  }
+
+  /// While the drain is parked, `b` and `c` enter the queue, in either order. Then both run in that drain.
+  @Test func theOrderInTheQueueOfAParkedDrainIsPartOfAClass() async throws {
+    func run(_ constraints: String) async throws -> (order: [String], record: RunRecord) {
+      var tree = TaskTree()
+      let plan = try ScheduleToken("1:\(constraints):0000", &tree).plan
+      var options = ScopeOptions()
+      options.isExplored = true
+      let one = OneRun(options: options, origin: .unknown, findings: Findings(), tree: tree)
+      let log = Log<String>()
+      let outcome = await one(plan) { time in
+        let desk = Desk()
+        let a = Task { await desk.work(time, log) }
+        let b = Task { await desk.rest(log) }
+        let c = Task { await desk.pause(log) }
+        _ = await (a.value, b.value, c.value)
+      }
+      #expect(!outcome.hasFailed, "\(outcome)")
+      return (log.all, one.run.record)
+    }
+    let one = try await run("a.1@<b.1,a.1@<c.1")
+    let other = try await run("a.1@<b.1,a.1@<c.1,c.1<b.1")
+    #expect(one.order == ["a1", "a2", "b", "c"])
+    #expect(other.order == ["a1", "a2", "c", "b"])
+    #expect(Set(one.record.steps) == Set(other.record.steps))
+    #expect(one.record.classHash != other.record.classHash)
   }
 
   /// A job of the main thread and one of the pool, both parked.

@@ -83,7 +83,7 @@ enum Hops {
   private static func use(_ first: Int, _ second: Int) { withExtendedLifetime((first, second)) {} }
 }
 
-/// A job that runs all jobs that are queued on one actor. It can be read only before it runs.
+/// A job that runs all jobs that are queued on one actor. Its queue can be read before it runs, and while it is parked.
 struct ActorDrain {
   let actor: ObjectIdentifier
   private let pointer: UnsafeRawPointer
