@@ -35,8 +35,23 @@ extension RunRecord {
     decisions.compactMap { decision in
       if decision.wakesEarly { return Choice(candidates[decision.candidates.upperBound - 1], 1) }
       guard let name = decision.choice, decision.chosen != 0 else { return nil }
-      return Choice(name, decision.chosen * decision.unit)
+      return Choice(jobAfterStall(decision) ?? name, decision.chosen * decision.unit)
     }
+  }
+
+  /// Returns the job that came after a stall in place of the step before which the stall came; `nil` if none did.
+  ///
+  /// After a stall, the next step is decided again. No constraint can say that another job comes after the stall, but
+  /// before the step. So the schedule is repeated as one in which the stall comes before that job. O(decisions).
+  func jobAfterStall(_ decision: Decision) -> ScheduleStep? {
+    guard decision.mayDelayStep, decision.chosen != 0, steps.indices.contains(decision.step + 1)
+    else { return nil }
+    let next = steps[decision.step + 1]
+    // A step stalls at most once.
+    guard !next.isWake, next != decision.choice,
+      !decisions.contains(where: { $0.choice == next && $0.chosen != 0 })
+    else { return nil }
+    return next
   }
 
   /// Returns options of the decisions within steps that `choices` does not name: not the first, at most `most` of

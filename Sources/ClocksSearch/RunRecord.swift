@@ -62,8 +62,14 @@ package struct RunRecord: Sendable {
   package var constraints: [Constraint] {
     var skippedBy: [ScheduleStep: ScheduleStep] = [:]
     var order: [ScheduleStep] = []
-    for decision in decisions where decision.choice == nil {
+    for (number, decision) in decisions.enumerated() where decision.choice == nil {
       let chosen = candidates[decision.candidates.lowerBound + decision.chosen]
+      if number + 1 < decisions.count, decisions[number + 1].choice == chosen,
+        jobAfterStall(decisions[number + 1]) != nil
+      {
+        // A stall came, and then another job.
+        continue
+      }
       for index in decision.candidates.prefix(decision.chosen) {
         if skippedBy.updateValue(chosen, forKey: candidates[index]) == nil {
           order.append(candidates[index])
