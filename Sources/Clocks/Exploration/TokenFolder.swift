@@ -19,12 +19,15 @@ struct TokenFolder {
     "\(testID.fileName)-\(String(Mixer.hash(testID), radix: 16))"
   }
 
+  /// A version control system may have given the lines other ends.
+  private static func lines(_ text: String) -> [String] {
+    text.split(whereSeparator: \.isNewline).map(String.init)
+  }
+
   /// Returns the tokens that can be read, the latest first, and adds their tasks to the tree.
   func tokens(in tree: inout TaskTree) -> [ScheduleToken] {
     guard folder != nil, let text = TextFile.read(path) else { return [] }
-    return text.split(separator: "\n").reversed().compactMap {
-      try? ScheduleToken(String($0), &tree)
-    }
+    return Self.lines(text).reversed().compactMap { try? ScheduleToken($0, &tree) }
   }
 
   /// Adds a token; writes a message to standard error if that fails. Thread-safe.
@@ -32,7 +35,7 @@ struct TokenFolder {
     guard let folder else { return }
     do {
       try Self.lock.withLock {
-        let known = TextFile.read(path)?.split(separator: "\n").map(String.init) ?? []
+        let known = TextFile.read(path).map(Self.lines) ?? []
         guard !known.contains(token) else { return }
         try TextFile.makeFolder(folder)
         try TextFile.write((known + [token]).joined(separator: "\n") + "\n", to: path)

@@ -61,6 +61,20 @@ private actor RenewedToken {
     }
   }
 
+  /// As git checks out a text on Windows.
+  @Test func readsLinesThatEndWithTwoCharacters() async throws {
+    try await withTemporaryPath { path in
+      let folder = TokenFolder(path, testID: "test")
+      folder.add("1::0001")
+      let file = "\(path)/\(TokenFolder.fileName(of: "test")).txt"
+      let text = "1::0001\r\n1::0002\r\n"
+      try TextFile.write(text, to: file)
+      folder.add("1::0002")
+      #expect(TextFile.read(file) == text)
+      #expect(folder.tokens().map(\.trace) == [2, 1])
+    }
+  }
+
   @Test func keepsTokensThatAreAddedInParallel() async throws {
     try await withTemporaryPath { path in
       await withTaskGroup { group in
