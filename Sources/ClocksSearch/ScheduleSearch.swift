@@ -133,9 +133,11 @@ package final class ScheduleSearch {
   }
 
   /// Learns from the run of the plan that `next` returned last, in which the test passed.
-  package func note(_ record: RunRecord, tasks: Int) {
+  ///
+  /// - Parameter tree: The tree by which the record names its tasks.
+  package func note(_ record: RunRecord, _ tree: TaskTree) {
     let isNew = coverage.add(record, number: tried)
-    if tried == 1 { begin(record, tasks: tasks) }
+    if tried == 1 { begin(record, tasks: tree.count) }
     guard let current else { return }
     // Known orders are expanded, too: if a random plan has led to this order before, its successors are not queued yet.
     if isComplete { expand(record, current) }
@@ -145,7 +147,7 @@ package final class ScheduleSearch {
     let most =
       limits.reversals == nil ? min(200, Self.mostReversals - reversals.count) : Int.max / 8
     guard most > 0 else { return }
-    let others = otherChoices(record, constraints, choices, most: most)
+    let others = otherChoices(record, constraints, choices, most: most, tree)
     let found = newReversals(record, constraints, most: most - others.count)
     // Choices and constraints alternate, because there may be many of either.
     for index in 0..<max(found.count, others.count) {
@@ -154,7 +156,7 @@ package final class ScheduleSearch {
       }
       guard index < found.count, !constraints.contains(found[index]) else { continue }
       let reversal = Plan.constraints(constraints + [found[index]], choices: choices)
-      if isMine(reversal) { reversals.append(reversal) }
+      if isMine(reversal, tree) { reversals.append(reversal) }
     }
   }
 
@@ -185,31 +187,34 @@ package final class ScheduleSearch {
 
   /// The choices that are still to be tried: all if the search counts reversals, else at most `most` / 2.
   private func otherChoices(
-    _ record: RunRecord, _ constraints: [Constraint], _ choices: [Choice], most: Int
+    _ record: RunRecord, _ constraints: [Constraint], _ choices: [Choice], most: Int,
+    _ tree: TaskTree
   ) -> [Choice] {
     guard limits.reversals == nil else {
       return record.otherChoices(than: choices).filter { other in
         // Several orders lead to the same choices, which are tried once.
         let all = Plan.constraints(
           constraints, choices: (choices + [other]).sorted { $0.name.bits < $1.name.bits })
-        return isMine(all) && triedChoices.insert(all).inserted
+        return isMine(all, tree) && triedChoices.insert(all).inserted
       }
     }
     guard choices.count < 8 else { return [] }
     return Array(
       record.otherChoices(than: choices, most: 8).filter { other in
-        isMine(.constraints(constraints, choices: choices + [other]))
+        isMine(.constraints(constraints, choices: choices + [other]), tree)
       }.prefix(most / 2))
   }
 
   /// Whether this shard tries the reversal. Shards divide up those that consist of a single choice or constraint.
-  private func isMine(_ reversal: Plan) -> Bool {
+  ///
+  /// The hash is equal in all shards. The numbers of tasks differ if the shards know different failing schedules.
+  private func isMine(_ reversal: Plan, _ tree: TaskTree) -> Bool {
     guard limits.shard.count > 1, case .constraints(let constraints, let choices) = reversal,
       constraints.count + choices.count == 1
     else { return true }
     let hash =
-      constraints.first.map { Mixer.mix($0.first.bits, $0.second.bits) }
-      ?? Mixer.mix(choices[0].name.bits, UInt64(choices[0].index))
+      constraints.first.map { Mixer.mix(tree.hash(of: $0.first), tree.hash(of: $0.second)) }
+      ?? Mixer.mix(tree.hash(of: choices[0].name), UInt64(choices[0].index))
     return hash % UInt64(limits.shard.count) == UInt64(limits.shard.index)
   }
 

@@ -227,6 +227,24 @@ import Testing
     #expect(Set(plans).count == plans.count)
   }
 
+  /// A kept token gives tasks other numbers, and each machine may have kept other tokens.
+  @Test func shardsTogetherAreTheWholeSearchAlthoughTheyNumberTasksDifferently() {
+    func orders(_ index: Int, of count: Int, _ tree: TaskTree) -> Set<UInt64> {
+      let search = ScheduleSearch(
+        .init(count: .max, seed: 1, reversals: 1, shard: .init(index: index, count: count)))
+      search.playAll(ScheduleRun(tree: tree)) { run, _ in
+        _ = Simulation.lostUpdate(beside: 6).play(run)
+        return true
+      }
+      return search.coverage.orders
+    }
+    var tree = TaskTree()
+    let task = tree.child(0, of: TaskTree.test)
+    _ = tree.child(0, of: task)
+    let parts = orders(0, of: 2, TaskTree()).union(orders(1, of: 2, tree))
+    #expect(parts == orders(0, of: 1, TaskTree()))
+  }
+
   @Test func shardsOfALongSearchCoverTheWholeSearch() {
     let program = Simulation.compareAndSet(beside: 12)
     let (_, whole) = searchAll(program, .init(count: 300, seed: 1))
@@ -259,7 +277,7 @@ import Testing
     while search.tried < 500, let plan = search.next() {
       run.reset(plan, profile: search.profile)
       _ = Simulation.waitingLoop(yields: false, beside: 2).play(run)
-      search.note(run.record, tasks: run.tree.count)
+      search.note(run.record, run.tree)
       if search.tried > 3 { longest = max(longest, search.waiting) }
     }
     #expect(search.isComplete)

@@ -15,7 +15,7 @@ extension ScheduleSearch {
     while let plan = next() {
       run.reset(plan, profile: profile)
       let goesOn = play(run, plan)
-      note(run.record, tasks: run.tree.count)
+      note(run.record, run.tree)
       if !goesOn { return }
     }
   }

@@ -133,7 +133,7 @@ struct Exploration {
         for number in 1...4 { more.append(await rerun(plan, one, number, operation)) }
         return .diverged(Divergence(first, second, more, tree: run.tree, used: used))
       }
-      search.note(run.record, tasks: run.tree.count)
+      search.note(run.record, run.tree)
       progress.ran(search)
       if let deadline, search.tried >= 2, deadline.hasPassed {
         isOverTime = true

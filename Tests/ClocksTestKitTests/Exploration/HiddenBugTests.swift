@@ -26,7 +26,7 @@ import Testing
       .init(count: count, seed: Mixer.mix(Mixer.hash(bug.name), seed)))
     while let plan = search.next() {
       if await one(plan, profile: search.profile, bug.buggy).hasFailed { return search.tried }
-      search.note(one.run.record, tasks: one.run.tree.count)
+      search.note(one.run.record, one.run.tree)
     }
     return nil
   }
