@@ -300,7 +300,7 @@ guarantee(
     ("TaskOwnership.adopt", ", orMadeFor: owner.maker", ""),
     ("TestCaseMembership.hasMade", "isCertain || members[taskID(of: task)].isNone", "true"),
     ("TestCaseMembership.insert", "!TaskStatus(of: task).isOver, ", ""),
-    ("JobRuns.run", "return RuntimeHooks.runWithoutOwner(id, body)", "return body()"),
+    ("JobRuns.run", "return RuntimeHooks.runWithoutOwner(job, body)", "return body()"),
     ("TaskOwnership.owner", "|| id > running.registration.watermark", "|| true"),
     ("TaskCreation.hasMade", "return TaskOwnership.shared.register(newUnownedTask: id)", "return"),
     ("Scheduler.init", "Scheduler.running", "Scheduler.ofThread"),

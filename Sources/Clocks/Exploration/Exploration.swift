@@ -31,6 +31,11 @@ struct Exploration {
     var failure: (text: String, token: String)?
   }
 
+  /// The failure that is being shrunk and replayed, for the report of a crash.
+  private final class ExaminedFailure {
+    var failure: (text: String, token: String)?
+  }
+
   /// A failure, and the shrunk schedule in which it occurs.
   ///
   /// A class, because in a debug build each copy of a struct of this size takes much code.
@@ -90,8 +95,8 @@ struct Exploration {
       options: options, origin: origin, findings: gate.findings, tree: tree, bounds: limits.bounds)
     let run = one.run
     let search = ScheduleSearch(limits, known: known.map(\.plan))
-    // The failure that is examined. Only this task writes it, while no run is in progress.
-    nonisolated(unsafe) var found: (text: String, token: String)?
+    // Only this task writes it, while no run is in progress.
+    nonisolated(unsafe) let examined = ExaminedFailure()
     if let crashed {
       _ = CrashHandler.installed
       let known = 3..<3 + known.count
@@ -104,7 +109,8 @@ struct Exploration {
         crashed(
           Crash(
             signal: signal, number: search.tried, token: token.text(run.tree),
-            isKnown: found == nil && known.contains(search.tried), failure: found))
+            isKnown: examined.failure == nil && known.contains(search.tried),
+            failure: examined.failure))
       }
     }
     let deadline = time.map { RealTime(in: $0) }
@@ -121,7 +127,7 @@ struct Exploration {
       if let finding = outcome.findings.first {
         ended?(search)
         let failure = Failure(finding, number: search.tried, plan: plan, in: run)
-        found = (finding.text, failure.token)
+        examined.failure = (finding.text, failure.token)
         return .failed(await examine(failure, one, operation))
       }
       if search.tried == 1 {

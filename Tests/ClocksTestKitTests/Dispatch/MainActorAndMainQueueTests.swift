@@ -134,7 +134,7 @@
       let log = log
       await MainActor.run {
         enqueue(0, asJob: true)
-        nonisolated(unsafe) let item = DispatchWorkItem {
+        nonisolated(unsafe) let item = DispatchWorkItem { @Sendable in
           DispatchQueue.main.async { log.add(1) }
         }
         item.notify(queue: .main) { log.add(2) }
