@@ -206,10 +206,10 @@ extension Scheduler {
 
   func endAbsence(_ absence: UInt64, of task: UInt64) {
     // A task that is over is released without the lock, and before the test may count as idle: see `nextAction`.
-    let ended = changeWithoutThread {
+    // Without a variable, which would keep it until the end of this function.
+    _ = changeWithoutThread {
       ($0.liveTasks.removeIfOver(task), $0.idleness.externalTasks.takeIfOver(task, absence))
     }
-    withExtendedLifetime(ended) {}
     // A task that has ended only now is released without the lock as well.
     _ = change { state in
       let kept = state.idleness.externalTasks.task(of: task)
