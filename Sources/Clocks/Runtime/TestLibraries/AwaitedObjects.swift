@@ -80,7 +80,18 @@ enum AwaitedObjects {
     }
   }
 
-  /// Notes that a semaphore is about to be signalled, or that a group has become empty in a block of the test.
+  /// Calls `body`, which signals a semaphore, and returns its result.
+  ///
+  /// The lock is held meanwhile. If thread A signals while thread B begins to wait, either thread A sees that thread B
+  /// waits, or thread B finds the signal and does not wait.
+  static func signal(_ semaphore: OpaquePointer, _ body: () -> Int) -> Int {
+    lock.withLock {
+      change(semaphore) { $0.signals += 1 }
+      return body()
+    }
+  }
+
+  /// Notes a signal that is about to come; or that a group has become empty, in a block of the test.
   static func willSignal(_ object: OpaquePointer) {
     lock.withLock { change(object) { $0.signals += 1 } }
   }

@@ -91,8 +91,7 @@ import ClocksSupport
     private static let signal: Interposed<@convention(c) (OpaquePointer) -> Int> = Interposed(
       "dispatch_semaphore_signal"
     ) { semaphore in
-      AwaitedObjects.willSignal(semaphore)
-      let result = signal.original(semaphore)
+      let result = AwaitedObjects.signal(semaphore) { signal.original(semaphore) }
       LimitedWait.mayEnd(for: semaphore)
       return result
     }

@@ -1,6 +1,7 @@
 #if os(Linux) && canImport(Glibc)
   import Dispatch
   import Foundation
+  import Synchronization
   import Testing
 
   @testable import Clocks
@@ -35,6 +36,27 @@
         semaphore.signal()
       }
       #expect(owner.open == [3] && block == 3)
+    }
+
+    /// Otherwise time could jump when the block that signals ends, before the thread goes on.
+    @Test func aThreadThatBeginsToWaitFindsTheSignal() {
+      let (begun, over) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let hasBlocked = Atomic(false)
+      let block = owner.workBegan(on: .thread)
+      _ = AwaitedObjects.signal(address) {
+        Thread.detachNewThread {
+          begun.signal()
+          _ = wait(block) { hasBlocked.store(true, ordering: .relaxed) }
+          over.signal()
+        }
+        begun.wait()
+        // Without the lock, the thread would block by now.
+        usleep(20_000)
+        return semaphore.signal()
+      }
+      over.wait()
+      let blocked = hasBlocked.load(ordering: .relaxed)
+      #expect(!blocked)
     }
 
     @Test func anEarlierSignalDoesNotCount() {
