@@ -122,7 +122,7 @@ enum TestCaseMembership {
       member.pointee.testCase = testCase
       return nil
     }
-    // Thread A, this one, has created the task. Thread B may have run it to its end, and then found no member to let go.
+    // The current thread, A, has created the task. Thread B may have run it to its end, and found no member to let go.
     guard !TaskStatus(of: task).isOver, UnownedTask.retainIfReadable(task) else { return nil }
     members.set(id, to: Member(testCase: testCase, word: unsafeBitCast(task, to: UInt.self)))
     return members.count > limit ? removeEnded() : nil

@@ -10,18 +10,19 @@ import Synchronization
     ///   - isSlice: Whether the run is a slice of a wait of XCTest. Then the limit is the end of the wait.
     ///   - isPoll: Whether the run handles only what is ready.
     ///   - hasHandledSource: Returns whether `run` has handled a source, which ends the run.
+    /// - Returns: What the run loop returns, and whether time was kept from moving because of possible real work.
     private func runLoop(
       until limit: Duration, isSlice: Bool = false, isPoll: Bool = false,
       unless hasHandledSource: () -> Bool = { false }, _ run: (Double) -> Int32
-    ) -> Int32 {
+    ) -> (result: Int32, isHeld: Bool) {
       if isMain, owner.pausedWaits == .all { RunLoopTimers.adopt(for: owner) }
       var rounds = 0
       while rounds < Self.mostRounds, RunLoopTimers.takeOverdue(of: owner) || hasNewBlocks {
         rounds += 1
         passedBlocks = MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent)
         RunLoopTimers.fire(for: owner, run)
-        if isStopped.load(ordering: .sequentiallyConsistent) { return MainRunLoop.stopped }
-        if hasHandledSource() { return MainRunLoop.handledSource }
+        if isStopped.load(ordering: .sequentiallyConsistent) { return (MainRunLoop.stopped, false) }
+        if hasHandledSource() { return (MainRunLoop.handledSource, false) }
       }
       let now = owner.virtualNow
       // A timer that has fired may have moved time beyond the limit.
@@ -36,7 +37,6 @@ import Synchronization
       firedTimers = timers
       let next = min(deadline - now, RunLoopTimers.delay(for: owner) ?? deadline - now)
       let isHeld = !isEndless && isQuiet && mayBeForRealWork(until: next)
-      mayBeForRealWork = isHeld
       let depth = depth.load(ordering: .relaxed) + 1
       let timeout = TimedCallback("run loop") { [self] in
         if self.depth.load(ordering: .relaxed) == depth { wakeUp() }
@@ -85,8 +85,8 @@ import Synchronization
         // A slice that was ended early, by a reading of the clock, left work outside no time to act. It does not count.
         quietSlices += 1
       }
-      return isDue && isStopped.load(ordering: .sequentiallyConsistent)
-        ? MainRunLoop.stopped : result
+      let isStoppedByTimer = isDue && isStopped.load(ordering: .sequentiallyConsistent)
+      return (isStoppedByTimer ? MainRunLoop.stopped : result, isHeld)
     }
 
     /// The number of runs of a run loop for blocks after which time may move although more are pending: each block may
@@ -115,7 +115,7 @@ import Synchronization
       while !owner.isOver {
         let result = runLoop(until: saturatingSum(owner.virtualNow, .seconds(1e10))) {
           MainRunLoop.run(seconds: $0, returnsAfterOneSource: false)
-        }
+        }.result
         if isStopped.exchange(false, ordering: .relaxed) { return }
         if result == MainRunLoop.finished || result == MainRunLoop.stopped { return }
       }
@@ -142,7 +142,7 @@ import Synchronization
       let isPoll = seconds <= 0
       // A callback within a slice may run the run loop for as short a time. That run is not a slice.
       if seconds < 0.101, let wait = deadlines.last, wait.uses == uses - 1 {
-        return runLoop(until: wait.end, isSlice: true, isPoll: isPoll, run)
+        return runLoop(until: wait.end, isSlice: true, isPoll: isPoll, run).result
       }
       let limit = saturatingSum(owner.virtualNow, .seconds(max(0, min(seconds, 1e12))))
       let outerEndsAfterSource = self.endsAfterSource
@@ -155,12 +155,14 @@ import Synchronization
         return result
       }
       while true {
-        let result = runLoop(until: limit, isPoll: isPoll, unless: { hasHandledSource }, runOnce)
+        let (result, isHeld) = runLoop(
+          until: limit, isPoll: isPoll, unless: { hasHandledSource }, runOnce)
         // In real time, a timer does not end the run. Once the test is over, the caller's next run takes real time.
         guard result == MainRunLoop.timedOut else { return result }
         if hasHandledSource { return MainRunLoop.handledSource }
-        guard owner.virtualNow < limit, !mayEndEarly, !mayBeForRealWork, owner.pausedWaits == .all
-        else { return result }
+        guard owner.virtualNow < limit, !mayEndEarly, !isHeld, owner.pausedWaits == .all else {
+          return result
+        }
       }
     }
 

@@ -172,10 +172,9 @@ final class ThreadWaits: @unchecked Sendable {
   let dueInstant = Atomic<UInt64>(0)
   /// The slice of real time for which the thread runs its run loop; `nil` outside it.
   var slice: RunLoopSlice?
-  /// Whether the run of the run loop that is under way ends when it has handled a source. A slice does not need this.
+  /// Whether the innermost run of the run loop ends when it has handled a source. Not set for a slice, because the wait
+  /// of XCTest continues after it.
   var endsAfterSource = false
-  /// Whether time was kept from moving during the last slice, because the wait may be for real work.
-  var mayBeForRealWork = false
   /// How many timers of the owner had been due when the last slice ended.
   var firedTimers = 0
   /// How many blocks had been passed to run loops when the thread last ran its run loop for them.
@@ -273,9 +272,14 @@ final class ThreadWaits: @unchecked Sendable {
   /// Counts the job as running before its thread wakes up, so that time does not move in between.
   func resume() { pause.resume { owner.resume(job) } }
 
-  /// Keeps time from moving until the thread's run of its run loop ends, if what begins on the thread ends it.
+  /// Called when a block or a job for the main thread begins on the current thread, perhaps in its run loop.
+  ///
+  /// To the run loop, it is a source. If a source ends the run, time must not move until the thread continues. Outside
+  /// a pause, the thread's job counts as running, so that time does not move anyway.
   static func sourceBegins() {
-    if let waits = ofThread, waits.endsAfterSource { waits.setHold(true) }
+    guard let waits = ofThread, waits.endsAfterSource, waits.depth.load(ordering: .relaxed) > 0
+    else { return }
+    waits.setHold(true)
   }
 
   func wakeUp() {

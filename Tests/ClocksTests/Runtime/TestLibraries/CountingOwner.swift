@@ -48,8 +48,13 @@
     func jobBegins() { jobs.add(1, ordering: .relaxed) }
     /// How often something has begun to keep time from jumping.
     let holds = Atomic(0)
-    func beginHold(isUnlimited: Bool) { holds.add(1, ordering: .relaxed) }
-    func endHold(isUnlimited: Bool) {}
+    /// How many of these keep time from jumping now.
+    let openHolds = Atomic(0)
+    func beginHold(isUnlimited: Bool) {
+      holds.add(1, ordering: .relaxed)
+      openHolds.add(1, ordering: .relaxed)
+    }
+    func endHold(isUnlimited: Bool) { openHolds.subtract(1, ordering: .relaxed) }
     override func externallyStartedJobEnded(on executor: ExecutorKind?) -> ReadyJob? {
       jobs.subtract(1, ordering: .relaxed)
       return nil

@@ -128,6 +128,36 @@
       #expect(waits.deadlines.isEmpty && !waits.isInUse)
     }
 
+    /// A block of the main queue ends a run. Time moves neither before the thread continues, nor never again.
+    ///
+    /// In a process of its own, because the waits of threads are seen only in some processes.
+    @Test func aSourceKeepsTimeFromMovingUntilTheRunEnds() async {
+      await #expect(processExitsWith: .success) {
+        ThreadWaits.areSeen = true
+        let owner = CountingOwner(isVirtual: true)
+        owner.jobBegins()
+        let waits = ThreadWaits(owner, .method)
+        var context = ThreadContext(owner: owner, isInJob: true)
+        context.waits = waits
+        func holdsOfASource() -> Int {
+          ThreadWaits.sourceBegins()
+          return owner.openHolds.load(ordering: .relaxed)
+        }
+        context.run { _ in
+          for (endsAfterSource, holds) in [(true, 1), (false, 0)] {
+            _ = waits.runInnerLoop(60, endsAfterSource: endsAfterSource) { _ in
+              #expect(holdsOfASource() == holds)
+              return MainRunLoop.handledSource
+            }
+            #expect(owner.openHolds.load(ordering: .relaxed) == 0)
+          }
+          // Such as a block that is handled together with a timer, before the thread pauses.
+          waits.endsAfterSource = true
+          #expect(holdsOfASource() == 0)
+        }
+      }
+    }
+
     /// A timer is due while no thread of its test is in a run loop.
     @Test func aTestTakesOnlyItsOwnTimers() {
       let other = CountingOwner(isVirtual: true)
