@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test func manyOrdersAreEstimated() async throws {
-    // The smallest 1,024 of 8,000 hashes that are spread evenly, in two shards that share half of them.
+    // Both shards report the same hashes: the smallest 1,024 of 8,000 that are spread evenly.
     let distance = Int.max / 4_000
     let hashes = (1...1_024).map { $0 * distance }
     try await withTemporaryPath { folder in

@@ -68,7 +68,7 @@ extension Scheduler: PausableOwner {
 
   func isOnMain(_ number: Int) -> Bool {
     change { state in
-      // A thread with another number was abandoned. A parallel job may run on it.
+      // A thread with another number does not act. If a parallel job runs on it, that job says where it runs.
       number == state.idleness.threadNumber
         ? state.idleness.isActingOnMain : state.scope?.parallelJobs[number]?.isOnMain ?? false
     }

@@ -27,7 +27,7 @@ struct Exploration {
     var token: String
     /// Whether the token was known before the search.
     var isKnown: Bool
-    /// The failure that this schedule has shown, if the process crashes in a later run that reduces or replays it.
+    /// The failure that this schedule has shown, if the process crashes in a later run that shrinks or replays it.
     var failure: (text: String, token: String)?
   }
 
@@ -44,7 +44,9 @@ struct Exploration {
     /// The number of the first schedule in which the failure occurred.
     let number: Int
     let plan: Plan
-    /// The profile for runs that repeat the failure. In them a step waits for as long as in the run that failed.
+    /// The profile for runs that repeat the failure.
+    ///
+    /// A constraint may delay its step for longer than the run that failed has delayed any step (`RunRecord.patience`).
     let profile: Profile
     var constraints: [Constraint]
     var choices: [Choice]

@@ -58,7 +58,7 @@ final class TestContext: Sendable {
 
   private enum State {
     case ready(Reporter)
-    /// A reporter starts, and makes the next one for the first of the waiting threads.
+    /// A reporter starts, and makes the next one. The first of the waiting threads gets it.
     case starting([Waiter])
     /// Tasks cannot be captured.
     case none
@@ -67,7 +67,10 @@ final class TestContext: Sendable {
   /// A thread that waits for the next reporter.
   private final class Waiter: @unchecked Sendable {
     let isServed = ThreadSemaphore()
-    /// Written before the signal, and read after it; `nil` where tasks cannot be captured.
+    /// The reporter for this thread; `nil` where tasks cannot be captured.
+    ///
+    /// Thread A, which has made the reporter, writes this before it signals `isServed`. The waiting thread reads it
+    /// after its wait.
     var reporter: Reporter?
   }
 
@@ -154,7 +157,7 @@ package func recordFailure(_ message: String, at callSite: CallSite) {
   _exit(1)
 }
 
-/// Writes a warning to standard error: something may be wrong in a test that is not known.
+/// Writes a warning to standard error. No test fails.
 func warn(_ message: String, at callSite: CallSite) {
   Terminal.writeLine(
     "\(callSite.filePath):\(callSite.line): warning: \(message.withCapabilityNote)")

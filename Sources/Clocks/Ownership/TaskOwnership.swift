@@ -3,8 +3,8 @@ import Synchronization
 
 /// The registry of all owners in the process, and of the tasks that belong to them.
 ///
-/// Until it ends, a task belongs to the owner that its creator ran for. Ids are never reused. An owner and its
-/// entries stay until its last clock is released. A task known to belong to no owner is *unowned*.
+/// A new task belongs to the owner for which its creator runs, until it ends or is transferred. Ids are never reused.
+/// An owner and its entries stay until its last clock is released. A task known to belong to no owner is *unowned*.
 final class TaskOwnership: Sendable {
   static let shared = TaskOwnership()
 
@@ -142,8 +142,8 @@ final class TaskOwnership: Sendable {
 
   /// The task's owner, or else the process-wide owner if it is awake. O(1).
   ///
-  /// - Parameter running: The owner for which the task's thread runs. It owns an unknown task that is newer than
-  ///   itself. An older one may be that of another test, in an actor drain.
+  /// - Parameter running: The owner for which the task's thread runs. An unknown task that is newer than this owner
+  ///   belongs to it. An older task may belong to another test, and run here in an actor drain.
   func owner(of id: UInt64, on running: TaskOwner? = nil) -> TaskOwner? {
     lock.withLock {
       if let owner = owners[id] { return owner }
@@ -217,7 +217,7 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Notes tasks of an owner that outlive the clocks of their test.
+  /// Notes the leftovers of an owner: tasks that outlive the clocks of their test.
   func leave(_ tasks: [UInt64], of owner: TaskOwner, _ isOver: @escaping LeftoverTasks.TestIsOver) {
     // Released without the lock.
     let forgotten = lock.withLock {
@@ -227,10 +227,10 @@ final class TaskOwnership: Sendable {
     withExtendedLifetime(forgotten) {}
   }
 
-  /// Registers a leftover for `owner`, one of whose jobs resumes it. Returns whether it was a leftover.
+  /// Registers a leftover for `owner`, one of whose jobs resumes it. Returns whether the task was a leftover.
   ///
-  /// For example, a loop that a test has started for a shared object also works for later tests. While its test runs,
-  /// only that test adopts it: with a clock that the test makes when it has no other clock any more.
+  /// For example, a loop that a test has started for a shared object also works for later tests. While that test still
+  /// runs, no other test adopts the loop: the test itself does, if its clocks are gone and it makes another one.
   @inline(never)
   func adopt(leftover id: UInt64, of prior: TaskOwner?, by owner: TaskOwner) -> Bool {
     if let prior {

@@ -35,8 +35,9 @@ struct Idleness: ~Copyable {
   var thread = Thread.none
   private(set) var isActingOnMain = false
 
-  /// The number of the thread that acts. An abandoned thread has an earlier number, and decides nothing
-  /// any more.
+  /// The number of the thread that acts.
+  ///
+  /// If a job is abandoned, parked, paused or parallel, its thread has another number, and decides nothing.
   private(set) var threadNumber = 0
   private var newestThreadNumber = 0
 
@@ -158,8 +159,9 @@ struct Idleness: ~Copyable {
   mutating func externallyStartedJobEnded(isOnMain: Bool = false) {
     let isAbandoned = isOnMain && isExternalJobAbandonedOnMain && !isAnyExternalJobOnMain
     if isOnMain { isAnyExternalJobOnMain = false }
-    // Off the main thread, it is not known which job ends. Abandoned jobs hardly ever end, so this is taken for the end
-    // of another one if there is one: a job that counted forever would keep its test from ever being idle.
+    // Off the main thread, it is not known which job ends. Abandoned jobs hardly ever end. So this counts as the end of
+    // a job that was not abandoned, if there is one: otherwise that job would count forever, and the test would never
+    // be idle.
     guard isAbandoned || (externallyStartedJobs == 0 && abandonedExternalJobs > 0) else {
       externallyStartedJobs -= 1
       return

@@ -56,7 +56,7 @@ struct SchedulerState: ~Copyable {
   mutating func next(
     on executor: ExecutorKind, mayStay: Bool, thread number: Int = 0, runsWoken: Bool = false
   ) -> Action {
-    // The thread was abandoned while it ran a job.
+    // This thread no longer acts, because its job was abandoned, became parallel or paused.
     guard number == idleness.threadNumber else {
       idleness.abandonedJobEnded(on: number)
       parallelJobEnded(on: number)

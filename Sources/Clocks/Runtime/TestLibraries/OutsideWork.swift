@@ -3,7 +3,7 @@ import Synchronization
 
 /// Work that no scope sees, and that may end a wait.
 enum OutsideWork {
-  /// Counts threads, apart from the main thread, those of Dispatch and those on which XCTest waits.
+  /// Counts all threads except the main thread, those of Dispatch and those on which XCTest waits.
   ///
   /// Also counts blocks that wait for a run loop, and sources of Dispatch until they are freed. Dispatch's uses of
   /// files count forever, and so do sources whose finalizer the program replaces.
@@ -107,8 +107,8 @@ enum OutsideWork {
 
     /// Whether a system call waits, and nothing but another thread of this process or a timer can end the wait.
     ///
-    /// - Parameter isOfBlock: Whether a block runs on the thread. Then a wait with a limit ends by itself. Idle threads
-    ///   of Dispatch wait with a limit, too.
+    /// - Parameter isOfBlock: Whether the thread runs a job or a block of a test. If so, a wait with a limit does not
+    ///   count, because it ends by itself. On other threads it counts: idle threads of Dispatch wait with a limit.
     private static func waitsWithinTheProcess(_ words: [String], isOfBlock: Bool) -> Bool {
       guard let call = words.first else { return false }
       // The fourth argument of `futex` is the address of the limit.

@@ -24,7 +24,7 @@ protocol PausableOwner: TaskOwner {
 }
 
 extension TaskOwner {
-  /// The owner if all waits of its jobs are seen and pause these jobs.
+  /// The owner if `pausedWaits` is `all`, and this process sees the sleeps that block a thread; otherwise `nil`.
   var pausingAll: (any PausableOwner)? {
     guard ThreadWaits.areSleepsSeen, let owner = self as? any PausableOwner,
       owner.pausedWaits == .all
@@ -46,7 +46,8 @@ struct PausedJob {
 enum PausedWaits {
   case none
   case ofXCTest
-  /// Also run loops and sleeps that block a thread. The suite was not written for virtual time, so a wait may be for
-  /// real work.
+  /// Also run loops, sleeps that block a thread, and a test method's waits for semaphores and groups.
+  ///
+  /// The suite was not written for virtual time, so a wait may be for real work.
   case all
 }

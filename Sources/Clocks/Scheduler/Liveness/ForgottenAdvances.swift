@@ -27,12 +27,15 @@ struct ForgottenAdvances {
   private var repetitions = 0
 
   enum Knowledge {
-    case new, known
+    /// A report would say something new.
+    case new
+    /// A report has said it, and the sleeps may end without another one.
+    case known
     /// The test has slept again after each of `mostRepetitions` ends.
     case endless
   }
 
-  /// Returns whether it is known that the test does not advance these clocks, on which its tasks sleep. O(clocks).
+  /// Returns what reports have said about clocks on which tasks of the test sleep. O(clocks).
   func knowledge(of clocks: some Sequence<VirtualClock>, in test: UInt64) -> Knowledge {
     guard test == self.test, clocks.allSatisfy({ moments.contains(Moment($0)) })
     else { return .new }
@@ -59,7 +62,7 @@ extension Scheduler {
     return change { $0.scope == nil ? $0.testLifetime.unfinished.min() ?? 0 : 0 }
   }
 
-  /// Whether it was reported that the test does not advance the clocks on which its tasks sleep.
+  /// What reports have said about the clocks on which the test's tasks sleep.
   var knowledgeOfAdvances: ForgottenAdvances.Knowledge {
     let test = testOfAdvances
     return change { state in

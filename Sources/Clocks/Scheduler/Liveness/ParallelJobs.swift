@@ -1,13 +1,13 @@
 // In a suite that was written for real time, a job may wait, without suspending, for what another task does. After some
 // time, other jobs run beside it. From then on, it counts like a block on a dispatch queue.
 
-/// A job that has held its thread for so long that other jobs run beside it.
+/// A job beside which others run, because it holds its thread in an idle process, or has held it for long.
 struct ParallelJob {
   /// Why a test with such a job may behave differently.
   static let reason =
     "a task holds its thread and does not suspend, so other tasks run at the same time"
 
-  /// The number by which the job counts as a block.
+  /// The job's number among the dispatched blocks, as one of which it counts.
   let block: UInt64
   let task: UInt64
   let isOnMain: Bool
@@ -46,9 +46,9 @@ extension Scheduler {
     return isAny
   }
 
-  /// Notes that a job occupies its thread for long, so that others run on `ExtraThreads` from now on.
+  /// Notes that a job holds its thread, so that others run on `ExtraThreads` from now on.
   ///
-  /// `ExtraThreads.changeBlocked(by: -1)` notes that the job continues.
+  /// `ExtraThreads.changeBlocked(by: -1)` notes that the job has ended, or pauses.
   static func jobBlocksThread() {
     ExtraThreads.changeBlocked(by: 1)
     guard RuntimeHooks.useExtraThreads() else { return }
@@ -80,7 +80,7 @@ extension SchedulerState {
     return true
   }
 
-  /// Notes that the job on an abandoned thread has ended, or pauses.
+  /// Notes that the job on a thread that no longer acts has ended, or pauses. Has an effect only if it is parallel.
   @inline(never)
   mutating func parallelJobEnded(on number: Int) {
     guard let job = scope?.parallelJobs.removeValue(forKey: number) else { return }
