@@ -12,7 +12,8 @@ package enum EverywhereTests {
       if TestDeclarations.add(EverywhereTrait()) {
         CompiledSwiftTesting.willCreateTask = UnknownDeclarations.look
       } else {
-        Everywhere.warn("Swift Testing is of another version, so its tests run in real time.")
+        Everywhere.warn(
+          "Clocks does not know this version of Swift Testing, so its tests run in real time.")
       }
       Everywhere.begin()
     #endif

@@ -31,7 +31,8 @@ enum EverywhereXCTest {
       ))
     let isReplaced = XCTestInvocation.replace { testCase, original in run(testCase, original) }
     guard isSeen, isReplaced else {
-      return Everywhere.warn("XCTest is of another version, so its tests run in real time.")
+      return Everywhere.warn(
+        "Clocks does not know this version of XCTest, so its tests run in real time.")
     }
     #if os(Linux) && canImport(Glibc)
       ThreadSleeps.redirect()

@@ -68,7 +68,7 @@ extension Exploration.Crash {
   }
 
   private var endOfRepetition: String {
-    "A run that was to reduce or to replay this schedule ends the process with signal \(signal)."
+    "A run that was to shrink or replay this schedule ends the process with signal \(signal)."
   }
 
   /// Returns the report for the terminal.
@@ -76,14 +76,14 @@ extension Exploration.Crash {
     let schedule = "\(testID): schedule \(number.grouped) (\((number - 1).grouped) passed)"
     guard let failure else {
       return """
-        \(schedule) ends the process with signal \(signal). The schedule is not reduced.
+        \(schedule) ends the process with signal \(signal). The schedule is not shrunk.
         Replay: \(replayForm(token))
         """
     }
     return """
       \(schedule) fails: \(failure.text)
       Replay: \(replayForm(failure.token))
-      \(endOfRepetition) No schedule is reduced.
+      \(endOfRepetition) Neither schedule is shrunk.
       Replay: \(replayForm(token))
       """
   }

@@ -1,10 +1,12 @@
 import ClocksDrawing
 
 extension TaskDump: CustomStringConvertible {
-  /// The dump as a tree of about forty lines; only blocks and notes if no task is known.
+  /// The dump as text, with at most forty lines about tasks; only blocks and notes if no task is known.
   var description: String { text(mostLines: 40) }
 
-  /// Returns the dump as a tree. Shortens first call stacks, then the list of tasks, to at most `mostLines` lines.
+  /// Returns the dump as text: a heading, a tree of the tasks, blocks and notes.
+  ///
+  /// If the tree has more than `mostLines` lines, shortens first its call stacks, and then the tree.
   ///
   /// - Parameter symbols: The functions at the addresses; looked up by default.
   func text(mostLines: Int, symbols: Symbols? = nil) -> String {
@@ -19,7 +21,7 @@ extension TaskDump: CustomStringConvertible {
     }
     if lines.count > mostLines {
       let rest = lines.count - mostLines
-      lines = lines.prefix(mostLines) + ["… and \(rest) lines more"]
+      lines = lines.prefix(mostLines) + ["… and \(rest) more lines"]
     }
     return ([writer.heading] + lines + writer.work + writer.notes).joined(separator: "\n")
   }

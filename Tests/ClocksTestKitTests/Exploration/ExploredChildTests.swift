@@ -122,7 +122,7 @@ func exploredSample(
         #expect(failure.count == 1, "\(child.standardOutput)")
         #expect(failure.first?.contains("It is the third run.") == true, "\(failure)")
         let crash =
-          "A run that was to reduce or to replay this schedule ends the process with signal \(trapSignal). "
+          "A run that was to shrink or replay this schedule ends the process with signal \(trapSignal). "
         #expect(child.lines(containing: crash).count == 1, "\(child.standardOutput)")
         let replays = child.lines(containing: "Replay: ")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)

@@ -144,7 +144,7 @@ import Testing
       #expect(page.exitCode == 1)
       let end = """
         Schedule \(tokens[0]).
-        A run that was to reduce or to replay this schedule ends the process with signal \(trapSignal).
+        A run that was to shrink or replay this schedule ends the process with signal \(trapSignal).
         ```
 
         Replay: `.schedule("\(tokens[1])")`

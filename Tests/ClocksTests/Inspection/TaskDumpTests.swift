@@ -128,7 +128,7 @@ import Testing
     let lines = Self.text(entries).split(separator: "\n")
     #expect(lines.count == 42)
     #expect(lines[40] == "- task #40 awaits the value of task #41")
-    #expect(lines[41] == "… and 20 lines more")
+    #expect(lines[41] == "… and 20 more lines")
   }
 
   // MARK: - Circles
