@@ -102,7 +102,7 @@ struct TimeAxis {
     var jobs: ClosedRange<Int>
     var from = 0.0
     var to = 0.0
-    /// Whether the gap before the instant has less room than is in proportion to its time.
+    /// Whether the gap before the instant is drawn shorter than in proportion to its time.
     var isCompressed = false
   }
 
@@ -167,7 +167,7 @@ struct TimeAxis {
     return low
   }
 
-  /// Returns the middle of the place of a moment's job.
+  /// Returns the horizontal position of a moment: the middle of the place of its job.
   func x(_ moment: History.Moment) -> Double {
     guard let last = instants.last else { return 0 }
     let next = instants.partitioned { $0.time < moment.time }

@@ -62,7 +62,8 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
     options.jumpsAfter = nil
     options.stuckAfter = ScopeOptions.standard.stuckAfter
     try await withoutActuallyEscaping(function) { function in
-      // An abandoned run, which does not end, retains the function permanently.
+      // The program traps if the function is still retained at the end, and an abandoned run retains it permanently.
+      // So what the search has retained is released.
       let holders = ClosureRetainBalance.countHolders(of: function)
       defer { holders.letGo(of: function) }
       _ = try await runSchedules(

@@ -1,10 +1,10 @@
 extension TimeoutTask: Alarm {
   /// Starts the timer, then the work.
   ///
-  /// An outcome may win before the timer and the work are stored in `outcome`. Then `startWork`
+  /// The timer or the work may decide the outcome before both are stored in `outcome`. Then `startWork`
   /// cancels both. No task can wait for the outcome yet, because the initializer has not returned.
   ///
-  /// Inlined, so that the compiler knows the clock of `init(seconds:)` in it.
+  /// Inlined, so that the compiler specializes it for the clock of `init(seconds:)`.
   @inline(__always)
   func start<C: Clock>(
     _ timeout: C.Duration, tolerance: C.Duration?, clock: C, priority: TaskPriority?,

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// With a bound of two stalls, each comes before another step.
+  /// At most one stall comes before a step. So with a bound of two, the second comes before the second step.
   @Test func twoStallsComeBeforeTwoSteps() {
     var tree = TaskTree()
     let steps = (0..<2).map { ScheduleStep(.job, of: tree.child($0, of: TaskTree.test), 1) }

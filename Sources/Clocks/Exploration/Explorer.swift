@@ -124,7 +124,9 @@ final class Explorer: Chooser, @unchecked Sendable {
     wakes.set(task, to: run.nextWake(of: index(of: task)).bits)
   }
 
-  /// Gives a timed callback the name of an outside sleep (`1~n`). It must have a name before it can be chosen.
+  /// Names the step that begins a timed callback like the end of a sleep outside the test: `1~n`.
+  ///
+  /// The step needs a name before it can be a candidate.
   func timedCallbackWaits(_ number: UInt64, _ name: String) {
     let step = run.nextWake(of: TaskTree.outside)
     callbacks[number] = step

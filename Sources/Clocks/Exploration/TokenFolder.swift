@@ -19,7 +19,7 @@ struct TokenFolder {
     "\(testID.fileName)-\(String(Mixer.hash(testID), radix: 16))"
   }
 
-  /// A version control system may have given the lines other ends.
+  /// Splits at line endings of any kind, because a version control system may have changed them.
   private static func lines(_ text: String) -> [String] {
     text.split(whereSeparator: \.isNewline).map(String.init)
   }

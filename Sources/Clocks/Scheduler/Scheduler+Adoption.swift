@@ -182,10 +182,12 @@ extension Scheduler {
   /// Makes a process-wide scheduler own all unowned tasks until `task`, the current one, is over.
   private func wakeIfProcessWide(for task: UInt64) {
     guard isProcessWide else { return }
-    // If the end of a task cannot be detected, the task never counts as over, and the scheduler stays awake.
+    // If the end of a task cannot be detected, the task never counts as over. Then the scheduler owns all unowned tasks
+    // permanently.
     let user = RetainedTask.current
-    // Thread B may end one of the unowned jobs when they are known to be this scheduler's. Its end must not be counted
-    // before its beginning, so both happen under the lock. The former users are released without it.
+    // Thread A, the current one, makes the unowned jobs the scheduler's, and counts them. Thread B may end one of them
+    // in between, and count its end first. So thread A does both under the lock. The former users are released without
+    // the lock.
     _ = changeWithoutThread { state in
       let (jobs, outdated) = TaskOwnership.shared.wake(
         self, for: (task, { user?.isOver ?? false }))

@@ -67,7 +67,7 @@ extension Scheduler {
     return context.takeKept()
   }
 
-  /// Notes that the current thread acts, where paused jobs make a difference.
+  /// Notes that the current thread acts. `IdleProcess` needs this, so only unedited suites do it.
   func noteActingThread() {
     guard let scope, scope.options.isUnedited else { return }
     scope.actingThread.store(OutsideWork.currentThread, ordering: .relaxed)

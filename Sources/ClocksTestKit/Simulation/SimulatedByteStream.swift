@@ -57,8 +57,8 @@ final class SimulatedByteStream: Sendable {
         isFinished = true
         return !wasFinished && !wasLost
       case .loss:
-        // A loss is sent even after an end. The end concerns one direction, and only the loss says that both are
-        // broken.
+        // The loss of the connection is sent even after an end. The end closes only this direction, and the reader
+        // must also learn that the other one is broken.
         isLossSent = true
         return !wasLost
       }

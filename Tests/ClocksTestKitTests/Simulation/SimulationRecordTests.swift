@@ -66,7 +66,7 @@ import Testing
         seen.add("\(time.fault("x")) \(time.fault("x")) \(time.choose(["p", "q"]))")
       }
     }
-    // The four digits are wrong.
+    // The check digits of the token (`0000`) are wrong.
     #expect(found.map { $0.text.contains("the order that was recorded") } == [true])
     #expect(seen.all == ["false true q"])
   }

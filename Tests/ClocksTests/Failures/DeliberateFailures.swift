@@ -13,11 +13,11 @@ enum DeliberateFailures: String {
   case inTest
   case inDetachedTask
   case afterTheLastTest
-  /// Without the calls that ClocksTestKit registers.
+  /// Reported by the symbols of the test library, without the calls that ClocksTestKit registers.
   case bySymbol
-  /// With these calls alone.
+  /// Reported by the calls that ClocksTestKit registers, without the symbols.
   case withoutSymbols
-  /// With neither.
+  /// Reported with neither the calls nor the symbols.
   case undeliverable
 
   static let variable = "CLOCKS_TESTS_DELIBERATE_FAILURE"

@@ -149,9 +149,9 @@ import Testing
     _ = alarm(10, slack: 5)
     let sleeps = try await clock.begun(1)
     #expect(sleeps[0].deadline == 10 && sleeps[0].slack == 5)
-    // Later than the tolerance of the first deadline, which comes first.
+    // The sleep ends at 15 at the latest: in time for this alarm.
     _ = alarm(16)
-    // Earlier than that.
+    // Too late for this one, which needs an earlier sleep.
     _ = alarm(14)
     let begun = try await clock.begun(2)
     #expect(begun[1].deadline == 14 && begun[1].slack == 0 && begun.count == 2)

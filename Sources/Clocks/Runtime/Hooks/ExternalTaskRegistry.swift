@@ -189,9 +189,10 @@ enum ExternalTaskRegistry {
 
   /// Adds a task that may be external, and returns its number; `nil` if the task has returned already. O(threads).
   ///
-  /// The owner retains the task until it has removed it, or was told that it has returned.
+  /// The owner retains the task until the owner has removed it, or was told that the task has returned.
   ///
-  /// If only the owner can tell, the owner checks once more afterwards whether the task has returned.
+  /// - Parameter onlyOwnerCanTell: Whether an `async let` of the task is external. Then the result is never `nil`. The
+  ///   owner checks afterwards whether the task has returned in the meantime.
   static func add(_ task: RetainedTask, of owner: TaskOwner, onlyOwnerCanTell: Bool) -> UInt64? {
     RunningJobs.lock.withLock {
       // Nearly always the task has already returned. The first check comes before anything is retained. As in `isBack`,

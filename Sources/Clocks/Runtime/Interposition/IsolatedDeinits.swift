@@ -25,7 +25,8 @@
       let number = owner.workBegan(on: .isolatedDeinit)
       nonisolated(unsafe) let (object, body) = (object, body)
       let work = InternalWork.retained {
-        // The job has passed through the hooks, as on the main actor, or runs within the current job.
+        // The thread runs a job for the owner already: the deinit's own job, if that has passed through the hooks (as
+        // on the main actor), or the job that has released the object. So the deinit needs no context of its own.
         if ThreadContext.runningOwner === owner {
           body(object)
           return owner.workEnded(number)

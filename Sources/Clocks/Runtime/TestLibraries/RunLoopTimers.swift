@@ -86,7 +86,7 @@ import Synchronization
       let instant: UInt64
     }
 
-    /// What is known of the timers of one owner that were due.
+    /// Counts the timers of one owner that have been due.
     struct Firings {
       /// The owner may be freed, and a later one may get its address.
       weak var owner: TaskOwner?
@@ -110,7 +110,7 @@ import Synchronization
     static func count(of owner: any PausableOwner) -> Int {
       lock.withLock { timers.values.count { $0.owner === owner } }
     }
-    /// What is known of each owner's due timers. One test's thread must not take another test's timer.
+    /// The firings of each owner: a thread of one test must not take a timer of another test.
     nonisolated(unsafe) static var firings: [ObjectIdentifier: Firings] = [:]
     /// How many timers of an owner have been due.
     static func fired(of owner: any PausableOwner) -> Int { firings(of: owner).count }
@@ -237,7 +237,8 @@ import Synchronization
       if let taken { taken.owner.remove(taken.callback) }
     }
 
-    /// Removes a timer, unless it was set to another instant since. Then the caller's callback is void.
+    /// Removes a timer and returns it; `nil` if it was set to another instant since, so that the callback for `instant`
+    /// is void.
     private static func take(_ timer: CInt, setTo instant: UInt64) -> Timer? {
       lock.withLock {
         timers[timer]?.instant == instant ? timers.removeValue(forKey: timer) : nil

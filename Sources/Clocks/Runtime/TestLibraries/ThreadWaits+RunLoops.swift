@@ -89,11 +89,12 @@ import Synchronization
       return (isStoppedByTimer ? MainRunLoop.stopped : result, isHeld)
     }
 
-    /// The number of runs of a run loop for blocks after which time may move although more are pending: each block may
-    /// pass another one.
+    /// How often a run loop handles pending blocks and overdue timers before time may move although more are pending.
+    ///
+    /// Without a limit, time would never move if each block submits another one.
     private static let mostRounds = 16
 
-    /// Whether a block was passed to a run loop, perhaps to this one, since this one was last run for blocks.
+    /// Whether a block was submitted to any run loop since this one last handled blocks.
     private var hasNewBlocks: Bool {
       MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent) != passedBlocks
     }
@@ -129,8 +130,8 @@ import Synchronization
     ///
     /// - Parameters:
     ///   - endsAfterSource: Whether the run ends when it has handled a source.
-    ///   - mayEndEarly: Whether the run may end after a short real time, as a slice does. A run that may be for real work
-    ///     always may: a thread may only have woken the run loop, as Foundation does when a process has ended.
+    ///   - mayEndEarly: Whether the run may end after a short real time, as a slice does. A run that may be for real
+    ///     work always may: a thread may only have woken the run loop, as Foundation does when a process has ended.
     func runInnerLoop(
       _ seconds: Double, endsAfterSource: Bool = false, mayEndEarly: Bool = false,
       _ run: (Double) -> Int32
@@ -140,7 +141,7 @@ import Synchronization
       let outer = isStopped.exchange(false, ordering: .relaxed)
       defer { isStopped.store(outer, ordering: .relaxed) }
       let isPoll = seconds <= 0
-      // A callback within a slice may run the run loop for as short a time. That run is not a slice.
+      // A run as short as a slice is one only if XCTest's wait begins it, and not a callback within a slice (`uses`).
       if seconds < 0.101, let wait = deadlines.last, wait.uses == uses - 1 {
         return runLoop(until: wait.end, isSlice: true, isPoll: isPoll, run).result
       }
@@ -157,7 +158,8 @@ import Synchronization
       while true {
         let (result, isHeld) = runLoop(
           until: limit, isPoll: isPoll, unless: { hasHandledSource }, runOnce)
-        // In real time, a timer does not end the run. Once the test is over, the caller's next run takes real time.
+        // The run continues after a timer, as it does in real time. Once the test is over, it ends, and the caller's
+        // next run takes real time.
         guard result == MainRunLoop.timedOut else { return result }
         if hasHandledSource { return MainRunLoop.handledSource }
         guard owner.virtualNow < limit, !mayEndEarly, !isHeld, owner.pausedWaits == .all else {

@@ -225,7 +225,8 @@ extension ThreadWaits {
     for wait in waits { wait.setHold(false) }
   }
 
-  /// Counts the job as a block, unless it counts as paused. Any thread may call this. Returns whether it does.
+  /// Counts the job as a block, unless it counts as paused. Returns whether it has become a block. Any thread may call
+  /// this.
   func becomeParallel() -> Bool {
     pause.becomeParallel {
       job = PausedJob(task: job.task, takesMain: holdsMain)

@@ -152,9 +152,9 @@ final class ThreadWaits: @unchecked Sendable {
   // MARK: - Pauses
 
   let pause: JobPause
-  /// How often in a row the method has looked at a semaphore or a group without waiting for it.
+  /// How often in a row the test method has polled a semaphore or a group: a wait that ends immediately.
   private var polls = 0
-  /// The number of looks after which time may move: the method may look until time moves. The number is a guess.
+  /// The number of polls after which time may move, because the method may poll until it moves. The number is a guess.
   private static let mostPolls = 10_000
   /// Whether the run loop was stopped since the innermost `runLoopWithoutEnd` or `runInnerLoop` began.
   ///
@@ -260,7 +260,7 @@ final class ThreadWaits: @unchecked Sendable {
     depth.subtract(1, ordering: .relaxed)
   }
 
-  /// Returns whether the pause has kept time from jumping so far. Any thread may call this.
+  /// Lets the pause keep time from jumping, or no longer, and returns whether it has done so. Any thread may call this.
   @discardableResult
   func setHold(_ isNeeded: Bool) -> Bool {
     let wasHeld = holdsTime.exchange(isNeeded, ordering: .sequentiallyConsistent)
@@ -274,8 +274,8 @@ final class ThreadWaits: @unchecked Sendable {
 
   /// Called when a block or a job for the main thread begins on the current thread, perhaps in its run loop.
   ///
-  /// To the run loop, it is a source. If a source ends the run, time must not move until the thread continues. Outside
-  /// a pause, the thread's job counts as running, so that time does not move anyway.
+  /// The run loop handles the block or job as a source. If a source ends the run, time must not move until the thread
+  /// continues. Outside a pause, time does not move anyway, because the thread's job counts as running.
   static func sourceBegins() {
     guard let waits = ofThread, waits.endsAfterSource, waits.depth.load(ordering: .relaxed) > 0
     else { return }

@@ -43,17 +43,19 @@ enum IdleProcess {
     }
   }
 
-  /// Used by one look at a time.
+  // No lock guards the three variables below, because only one thread looks at a time (`isLooking`).
+
+  /// The last look, if a test was held then.
   nonisolated(unsafe) private static var last: Look?
   /// How often the threads that belong to no test had run, and since when this number is unchanged.
   nonisolated(unsafe) private static var outside: (turns: UInt64, since: ServedTime)?
 
-  /// The number of looks that may still follow quickly although no test is held, or a thread could continue.
+  /// How many more looks follow quickly after a step of time, although no test is held or a thread could continue.
   ///
-  /// After a step of time, most threads run only for a moment.
+  /// Most threads run only for a moment after the step.
   nonisolated(unsafe) private static var quickLooks = 0
 
-  /// Returns a short time after a step of time, and `interval` once `quickLooks` are used up.
+  /// Returns a short time while `quickLooks` remain, and then `interval`.
   private static func nextInterval(otherwise interval: Duration) -> Duration {
     guard quickLooks > 0 else { return interval }
     quickLooks -= 1

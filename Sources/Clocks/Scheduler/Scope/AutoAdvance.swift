@@ -19,7 +19,7 @@ struct AutoAdvance: ~Copyable {
     var areBusy = false
     /// Whether another scheduler of the same test waits for a thread. This scope may wait for that scheduler.
     var awaitThread = false
-    /// Whether a job of this scope holds a thread, so that the others may wait for it.
+    /// Whether a job of this scope holds a thread. The other scheduler may be waiting for that thread.
     var mayAwaitScope = false
     /// How many jobs of the tests around the scope have begun or ended.
     var progressAround: UInt64 = 0
@@ -40,9 +40,9 @@ struct AutoAdvance: ~Copyable {
   private var progressAround: UInt64 = 0
   /// Whether nothing has happened since the alarm for a pause rang.
   var pauseIsOver = false
-  /// The purpose of the alarm that was set last; `nil` if something has happened since.
+  /// The alarm that was set last; `nil` if something has happened since.
   ///
-  /// `first` is when the first of the alarms was set since something has happened.
+  /// `first` is when the first alarm was set after something had last happened.
   private(set) var alarm:
     (number: Int, reason: Reason, patience: Int, set: ServedTime, first: ServedTime)?
   private var alarms = 0
@@ -63,7 +63,8 @@ struct AutoAdvance: ~Copyable {
 
   /// Looks whether the test around the scope can run, once for all decisions that follow while the lock is held.
   ///
-  /// Otherwise thread A might find that it can and withhold a jump, and then find that it cannot and wait for nothing.
+  /// Otherwise thread B could end the last job of that test between two looks of thread A. Thread A would withhold a
+  /// jump, because that job could run, and then set no alarm, because none can.
   mutating func lookAround() { couldTestAroundRun = testAround?.canAnyRun ?? false }
 
   /// How long nothing must happen before a jump; `nil` if time jumps immediately.

@@ -1,7 +1,7 @@
 import ClocksSupport
 
 extension Scheduler {
-  /// If the report is due that the body does not return, or the tasks are being inspected, waits for the end of that.
+  /// Waits for a report that the body does not return, and for an inspection of the tasks, if either is due.
   nonisolated(nonsending) func waitForReport() async {
     await withUnsafeContinuation { waiter in
       if change({ $0.scope?.body.isDone(waiter) ?? true }) { waiter.resume() }
@@ -87,7 +87,7 @@ extension Scheduler {
     change { $0.scope?.isOver = true }
     leaveTestAround()
     ThreadWaits.testIsOver(of: self)
-    // Other threads may have added these since the leftovers were ended.
+    // Other threads may have added callbacks and sleeps since the leftovers were ended.
     handBack()
   }
 

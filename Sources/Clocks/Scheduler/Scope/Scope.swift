@@ -74,7 +74,7 @@ final class Scope: Sendable {
   let options: ScopeOptions
   let start: SystemClocks
   let alarmClock = AlarmClock()
-  /// The kernel's number of the thread that acts, where paused jobs make a difference.
+  /// The kernel's number of the thread that acts, in an unedited suite.
   let actingThread = Atomic<Int32>(0)
   /// The public object that stands for the scope. Set before the scope has a task.
   nonisolated(unsafe) weak var face: AnyObject?

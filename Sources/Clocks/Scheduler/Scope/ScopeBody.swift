@@ -61,12 +61,13 @@ struct ScopeBody: ~Copyable {
     return (isReported ? nil : problem, takeToCancel() + [task])
   }
 
-  /// Notes a problem, and that the body and the culprit have to be cancelled. Returns what else follows; `nil` for
-  /// nothing.
+  /// Notes a problem, and that the body and `culprit` have to be cancelled. Returns the report or end that is due.
   ///
-  /// After the first problem nothing else follows: the body may return. If it has not returned at the second problem,
-  /// the first one is reported, and all tasks are cancelled. If it has not returned at a later problem, the scope is
-  /// abandoned.
+  /// At the first problem the result is `nil`, because the body may return. If it has not returned at the second
+  /// problem, the first one is reported, and all tasks are cancelled. If it has not returned at a later problem, the
+  /// scope is abandoned.
+  ///
+  /// - Parameter culprit: The task that keeps the test from becoming idle, if it is known.
   mutating func abort(_ problem: ScopeProblem, culprit: RetainedTask? = nil) -> Action? {
     if let culprit { toCancel.append(culprit) }
     if let task { toCancel.append(task) }

@@ -53,7 +53,7 @@ struct SkippedExternalWait {
     }
   }
 
-  /// Notes a run of a task whose first slot is used by another task.
+  /// Notes a run of a task in `lastRuns`, if another task uses the first of its slots.
   @inline(never)
   private mutating func noteRun(of task: UInt64, at now: Duration) {
     var chosen = Self.slot(of: task)
