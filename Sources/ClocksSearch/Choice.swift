@@ -32,26 +32,35 @@ extension RunRecord.Decision {
 extension RunRecord {
   /// The choices of the run: its stalls, and the decisions within steps for other options than the first. O(decisions).
   package var choices: [Choice] {
-    decisions.compactMap { decision in
+    var stalls = stalls
+    return decisions.compactMap { decision in
       if decision.wakesEarly { return Choice(candidates[decision.candidates.upperBound - 1], 1) }
       guard let name = decision.choice, decision.chosen != 0 else { return nil }
-      return Choice(jobAfterStall(decision) ?? name, decision.chosen * decision.unit)
+      // The first of several stalls in a row stands for all of them.
+      if decision.mayDelayStep { return stalls.removeValue(forKey: decision.step) }
+      return Choice(name, decision.chosen * decision.unit)
     }
   }
 
-  /// Returns the job that came after a stall in place of the step before which the stall came; `nil` if none did.
+  /// The stalls of runs that repeat this one, by the number of the step after which each comes.
   ///
-  /// After a stall, the next step is decided again. No constraint can say that another job comes after the stall, but
-  /// before the step. So the schedule is repeated as one in which the stall comes before that job. O(decisions).
-  func jobAfterStall(_ decision: Decision) -> ScheduleStep? {
-    guard decision.mayDelayStep, decision.chosen != 0, steps.indices.contains(decision.step + 1)
-    else { return nil }
-    let next = steps[decision.step + 1]
-    // A step stalls at most once.
-    guard !next.isWake, next != decision.choice,
-      !decisions.contains(where: { $0.choice == next && $0.chosen != 0 })
-    else { return nil }
-    return next
+  /// After a stall, the next step is decided again. No constraint can say that another stall or another job comes
+  /// after the stall, but before its step. So stalls in a row are repeated as one, which comes before the job that
+  /// came next. If the end of a sleep came next, it comes before the step of the last of them.
+  /// O(decisions + stalls²).
+  var stalls: [Int: Choice] {
+    var stalls: [Int: Choice] = [:]
+    for decision in decisions where decision.mayDelayStep && decision.chosen != 0 {
+      let next = steps.indices.contains(decision.step + 1) ? steps[decision.step + 1] : nil
+      // A step stalls at most once.
+      let isLate = stalls.contains { $0.key < decision.step && $0.value.name == next }
+      guard let name = next.flatMap({ $0.isWake || isLate ? nil : $0 }) ?? decision.choice
+      else { continue }
+      let (length, isTooLong) = decision.unit.addingReportingOverflow(
+        stalls[decision.step]?.index ?? 0)
+      stalls[decision.step] = Choice(name, isTooLong ? .max : length)
+    }
+    return stalls
   }
 
   /// Returns options of the decisions within steps that `choices` does not name: not the first, at most `most` of

@@ -1,3 +1,5 @@
+import ClocksSupport
+
 /// The part of a strategy that makes the decisions within steps, and that decides when a stall comes.
 struct OptionStrategy {
   /// The points at which faults strike, or at which stalls come.
@@ -24,6 +26,8 @@ struct OptionStrategy {
   private var mixer: Mixer
   private var faults: Strikes
   private var stallsOfRun: Strikes
+  /// The steps before which a listed stall has come.
+  private var stalled: Set<ScheduleStep> = []
 
   init(_ plan: Plan, _ profile: Profile, _ bounds: Bounds) {
     self.plan = plan
@@ -47,6 +51,18 @@ struct OptionStrategy {
     return choices.contains(where: \.isStall)
   }
 
+  /// Returns the index of the step before which the next listed stall comes; `nil` if it is no candidate.
+  func nextStall(among candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int? {
+    guard case .constraints(_, let choices) = plan else { return nil }
+    for choice in choices where choice.isStall && !choice.name.isWake {
+      if stalled.contains(choice.name) { continue }
+      for index in 0..<candidates.count where candidates[index].bits == choice.name.bits {
+        return index
+      }
+    }
+    return nil
+  }
+
   /// Whether a stall comes at this point of a random run.
   mutating func stalls() -> Bool {
     plan.seed != nil && stallsOfRun.strikes(&mixer)
@@ -55,6 +71,10 @@ struct OptionStrategy {
   /// Returns the number of one of `count` options, 2 or more.
   mutating func choose(_ count: Int, for name: ScheduleStep) -> Int {
     switch plan {
+    case .constraints where name.isStep:
+      guard listed(name) != nil else { return 0 }
+      stalled.insert(name)
+      return 1
     case .constraints, .delay, .prefix: return min(listed(name) ?? 0, count - 1)
     // The run that takes the newest step each time also takes the last option, without faults and stalls.
     case .newestFirst: return name.kind == .choice ? count - 1 : 0

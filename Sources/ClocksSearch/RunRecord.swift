@@ -62,10 +62,12 @@ package struct RunRecord: Sendable {
   package var constraints: [Constraint] {
     var skippedBy: [ScheduleStep: ScheduleStep] = [:]
     var order: [ScheduleStep] = []
+    let stalls = stalls
     for (number, decision) in decisions.enumerated() where decision.choice == nil {
       let chosen = candidates[decision.candidates.lowerBound + decision.chosen]
       if number + 1 < decisions.count, decisions[number + 1].choice == chosen,
-        jobAfterStall(decisions[number + 1]) != nil
+        decisions[number + 1].chosen != 0, let stall = stalls[decision.step - 1]?.name,
+        stall != chosen, steps.indices.contains(decision.step), steps[decision.step] == stall
       {
         // A stall came, and then another job.
         continue

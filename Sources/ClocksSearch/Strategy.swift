@@ -210,10 +210,7 @@ struct Strategy {
       return index
     }
     // A step may wait for the end of a sleep that is due only after the stall before that step.
-    for index in 0..<candidates.count
-    where !candidates[index].isWake && options.listed(candidates[index]) != nil {
-      return index
-    }
+    if let next = options.nextStall(among: candidates) { return next }
     return 0
   }
 
