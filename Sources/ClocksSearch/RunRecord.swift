@@ -303,13 +303,11 @@ package struct Divergence: Sendable {
     }
   }
 
-  /// The difference and, on a second line, the suspect.
-  ///
   /// Example: `differ at decision 17: the first run could continue with {a.3, b.5}, the second continued with b.5`.
-  package var description: String {
-    """
-    differ at \(place): the first run \(recorded), the second \(found)
-    Suspect: \(suspect.description)
-    """
+  package var difference: String {
+    "differ at \(place): the first run \(recorded), the second \(found)"
   }
+
+  /// The difference and, on a second line, the suspect.
+  package var description: String { "\(difference)\nSuspect: \(suspect.description)" }
 }

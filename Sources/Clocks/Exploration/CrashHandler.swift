@@ -57,34 +57,45 @@ enum CrashHandler {
 }
 
 extension Exploration.Crash {
-  /// What ends the process, and the failure that was found before.
+  /// What ends the process, and what was found before.
   var text: String {
-    guard let failure else { return "The process ends with signal \(signal)." }
-    return """
-      \(failure.text)
-      Schedule \(failure.token).
-      \(endOfRepetition)
-      """
+    switch found {
+    case .failure(let text, let token): "\(text)\nSchedule \(token).\n\(endOfRepetition)"
+    case .divergence(let text): "\(text)\n\(endOfComparison)"
+    case nil: "The process ends with signal \(signal)."
+    }
   }
 
   private var endOfRepetition: String {
     "A run that was to shrink or replay this schedule ends the process with signal \(signal)."
   }
 
+  private var endOfComparison: String {
+    "A later run, which was to show the cause, ends the process with signal \(signal)."
+  }
+
   /// Returns the report for the terminal.
   func report(in testID: String, replayForm: (String) -> String) -> String {
     let schedule = "\(testID): schedule \(number.grouped) (\((number - 1).grouped) passed)"
-    guard let failure else {
+    switch found {
+    case .failure(let text, let failing):
+      return """
+        \(schedule) fails: \(text)
+        Replay: \(replayForm(failing))
+        \(endOfRepetition) Neither schedule is shrunk.
+        Replay: \(replayForm(token))
+        """
+    case .divergence(let text):
+      return """
+        \(testID): \(text)
+        \(endOfComparison)
+        Replay: \(replayForm(token))
+        """
+    case nil:
       return """
         \(schedule) ends the process with signal \(signal). The schedule is not shrunk.
         Replay: \(replayForm(token))
         """
     }
-    return """
-      \(schedule) fails: \(failure.text)
-      Replay: \(replayForm(failure.token))
-      \(endOfRepetition) Neither schedule is shrunk.
-      Replay: \(replayForm(token))
-      """
   }
 }

@@ -273,10 +273,11 @@ struct Explanation {
     return (shown.sorted(), all.filter { !shown.contains($0) })
   }
 
-  static func notDeterministic(_ divergence: Divergence) -> String {
+  /// - Parameter difference: How two runs first in, first out differ.
+  static func notDeterministic(_ difference: String) -> String {
     """
     The test does not behave the same in two runs of one order, so a failing order could not be replayed: two \
-    runs first in, first out \(divergence.description)
+    runs first in, first out \(difference)
     """
   }
 

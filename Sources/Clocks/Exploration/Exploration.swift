@@ -27,13 +27,19 @@ struct Exploration {
     var token: String
     /// Whether the token was known before the search.
     var isKnown: Bool
-    /// The failure that this schedule has shown, if the process crashes in a later run that shrinks or replays it.
-    var failure: (text: String, token: String)?
+    /// What the search has found before, if the process crashes in a later run that examines it.
+    var found: Found?
   }
 
-  /// The failure that is being shrunk and replayed, for the report of a crash.
-  private final class ExaminedFailure {
-    var failure: (text: String, token: String)?
+  enum Found: Sendable {
+    case failure(text: String, token: String)
+    /// Two runs of one schedule differ.
+    case divergence(String)
+  }
+
+  /// The failure that is being shrunk and replayed, or the divergence whose cause is sought, for the report of a crash.
+  private final class Examined {
+    var found: Found?
   }
 
   /// A failure, and the shrunk schedule in which it occurs.
@@ -98,7 +104,7 @@ struct Exploration {
     let run = one.run
     let search = ScheduleSearch(limits, known: known.map(\.plan))
     // Only this task writes it, while no run is in progress.
-    nonisolated(unsafe) let examined = ExaminedFailure()
+    nonisolated(unsafe) let examined = Examined()
     if let crashed {
       _ = CrashHandler.installed
       let known = 3..<3 + known.count
@@ -111,8 +117,7 @@ struct Exploration {
         crashed(
           Crash(
             signal: signal, number: search.tried, token: token.text(run.tree),
-            isKnown: examined.failure == nil && known.contains(search.tried),
-            failure: examined.failure))
+            isKnown: examined.found == nil && known.contains(search.tried), found: examined.found))
       }
     }
     let deadline = time.map { RealTime(in: $0) }
@@ -129,7 +134,7 @@ struct Exploration {
       if let finding = outcome.findings.first {
         ended?(search)
         let failure = Failure(finding, number: search.tried, plan: plan, in: run)
-        examined.failure = (finding.text, failure.token)
+        examined.found = .failure(text: finding.text, token: failure.token)
         return .failed(await examine(failure, one, operation))
       }
       if search.tried == 1 {
@@ -137,6 +142,9 @@ struct Exploration {
       } else if search.tried == 2, let first, first.divergence(from: run.record) != nil {
         ended?(search)
         let (second, used) = (run.record, one.explorer.used)
+        examined.found = .divergence(
+          Explanation.notDeterministic(
+            Divergence(first, second, [], tree: run.tree, used: used).difference))
         var more: [RunRecord] = []
         for number in 1...4 { more.append(await rerun(plan, one, number, operation)) }
         return .diverged(Divergence(first, second, more, tree: run.tree, used: used))

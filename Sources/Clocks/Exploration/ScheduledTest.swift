@@ -154,7 +154,7 @@ struct ScheduledTest {
     exploration.crashed = { [testID = request.testID, replayForm = report.replayForm] crash in
       if !crash.isKnown { folder.add(crash.token) }
       // The token that is added last is tried first next time.
-      if let failure = crash.failure { folder.add(failure.token) }
+      if case .failure(_, let token) = crash.found { folder.add(token) }
       note(SearchReports.Search(crash))
       Terminal.writeLine(crash.report(in: testID, replayForm: replayForm))
     }
@@ -178,7 +178,8 @@ struct ScheduledTest {
       }
       if Environment.isVerbose { Terminal.writeLine("\(request.testID): \(summary)") }
       return summary
-    case .diverged(let divergence): report.fail(Explanation.notDeterministic(divergence))
+    case .diverged(let divergence):
+      report.fail(Explanation.notDeterministic(divergence.description))
     case .skipped: break
     case .failed(let failure):
       folder.add(failure.token)

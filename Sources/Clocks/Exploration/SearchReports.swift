@@ -45,7 +45,7 @@ enum SearchReports {
         failure = (found.number, found.finding.text, found.token)
       case .diverged(let divergence):
         (result, isComplete) = ("diverged", false)
-        failure = (schedules, Explanation.notDeterministic(divergence), "")
+        failure = (schedules, Explanation.notDeterministic(divergence.description), "")
       }
     }
 

@@ -135,6 +135,24 @@ func exploredSample(
       }
     }
 
+    /// Only the first two runs are compared: the third, which was to show the cause, crashes.
+    @Test func aDivergenceIsReportedAlthoughALaterRunCrashes() async throws {
+      let child = try await exploredSample(
+        "crashesAfterADivergence", ["SWIFT_BACKTRACE": "enable=no"])
+      #expect(child.isEndedBySignal && child.exitCode == trapSignal, "\(child)")
+      let texts = [
+        "crashesAfterADivergence(): The test does not behave the same in two runs of one order",
+        "first in, first out differ at ",
+        "A later run, which was to show the cause, ends the process with signal \(trapSignal).",
+        "Replay: ",
+      ]
+      for text in texts {
+        #expect(child.lines(containing: text).count == 1, "\(text): \(child.standardOutput)")
+      }
+      // Without the other runs, it is unknown whether the first one has left state.
+      #expect(child.lines(containing: "Suspect: ") == [], "\(child.standardOutput)")
+    }
+
     /// Two replays have failed as the search did. The run whose failure the test library receives crashes before that.
     @Test func aFailureIsReportedAlthoughItsLastRunCrashes() async throws {
       let child = try await exploredSample("crashesWhenShown", ["SWIFT_BACKTRACE": "enable=no"])
@@ -340,16 +358,26 @@ func exploredSample(
   /// Run 3 fails, and runs 4 and 5 replay it.
   @Test(.schedules(1_000)) func crashesWhenShown() async { await crash(inRun: 6) }
 
+  @Test(.schedules(1_000)) func crashesAfterADivergence() async {
+    for _ in 0..<nextRun(before: 3) { await Task {}.value }
+  }
+
   /// Fails from the third run on, and ends the process in a later run.
   private func crash(inRun last: Int) async {
+    let run = nextRun(before: last)
+    if run >= 3 { Issue.record("It is the third run.") }
+    // The run that ends the process has fewer steps, and so another token.
+    await Task {}.value
+  }
+
+  /// Returns the number of the run; ends the process in run `last`.
+  private func nextRun(before last: Int) -> Int {
     let run = Self.runs.withLock {
       $0 += 1
       return $0
     }
     precondition(run < last, "It is run too often.")
-    if run >= 3 { Issue.record("It is the third run.") }
-    // The run that ends the process has fewer steps, and so another token.
-    await Task {}.value
+    return run
   }
 
   @Test(.schedules(1_000)) func resumesTwice() async throws {
