@@ -165,17 +165,10 @@ struct ScheduledTest {
     gate.open()
     if case .skipped(let error) = outcome { throw error }
     search.add(outcome)
+    if case .passed = outcome, options.wasToBeRecorded { await record(&search, note, operation) }
     note(search)
     switch outcome {
     case .passed(let summary):
-      if options.wasToBeRecorded {
-        // The search itself records nothing. So for a test that passes, a first-in-first-out run is recorded.
-        let (outcome, _) = await runOnce(.firstInFirstOut, operation)
-        // The test library has recorded its own failures already.
-        for finding in outcome.findings where ![.issue, .xcTest].contains(finding.kind) {
-          fail(finding, finding.text)
-        }
-      }
       if Environment.isVerbose { Terminal.writeLine("\(request.testID): \(summary)") }
       return summary
     case .diverged(let divergence):
@@ -186,6 +179,38 @@ struct ScheduledTest {
       await show(failure, meaning, operation)
     }
     return nil
+  }
+
+  /// Records a run first in, first out of a test that has passed, because the search itself records nothing.
+  ///
+  /// - Parameters:
+  ///   - search: The report of the search, to which a failure of the run is added.
+  ///   - note: Receives that report if the run ends the process.
+  private func record(
+    isolation: isolated (any Actor)? = #isolation, _ search: inout SearchReports.Search,
+    _ note: @escaping @Sendable (SearchReports.Search) -> Void,
+    _ operation: @escaping OneRun.Operation
+  ) async {
+    let passed = search
+    let (outcome, _) = await runOnce(
+      .firstInFirstOut,
+      crashed: { [testID = request.testID] signal in
+        let text = """
+          The search has passed. A run that was to be recorded, first in, first out, ends the process with signal \
+          \(signal).
+          """
+        var search = passed
+        search.addRecordedRun(result: "crashed", text)
+        note(search)
+        Terminal.writeLine("\(testID): \(text)")
+      }, operation)
+    if let finding = outcome.findings.first {
+      search.addRecordedRun(result: "failed", finding.text)
+    }
+    // The test library has recorded its own failures already.
+    for finding in outcome.findings where ![.issue, .xcTest].contains(finding.kind) {
+      fail(finding, finding.text)
+    }
   }
 
   /// Runs the shrunk schedule once more, and lets its issues pass to the test library.

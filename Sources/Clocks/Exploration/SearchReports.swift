@@ -49,6 +49,13 @@ enum SearchReports {
       }
     }
 
+    /// Adds the failure of a run that was recorded after the search has passed.
+    mutating func addRecordedRun(result: String, _ text: String) {
+      (self.result, isComplete) = (result, false)
+      // It has the order of the first schedule.
+      failure = (1, text, "")
+    }
+
     fileprivate var json: JSONValue {
       var fields: [(String, JSONValue)] = [
         ("result", .text(result)), ("schedules", .integer(schedules)),

@@ -358,6 +358,9 @@ func exploredSample(
   /// Run 3 fails, and runs 4 and 5 replay it.
   @Test(.schedules(1_000)) func crashesWhenShown() async { await crash(inRun: 6) }
 
+  /// Run 3 is recorded where timelines are written.
+  @Test(.schedules(2)) func crashesWhenRecorded() async { await crash(inRun: 3) }
+
   @Test(.schedules(1_000)) func crashesAfterADivergence() async {
     for _ in 0..<nextRun(before: 3) { await Task {}.value }
   }

@@ -155,6 +155,28 @@ import Testing
     }
   }
 
+  @Test func aRecordedRunThatCrashesIsOnThePage() async throws {
+    try await withTemporaryPath { folder in
+      let child = try await exploredSample(
+        "crashesWhenRecorded",
+        ["CLOCKS_SCHEDULES_REPORTS": folder + "/reports", "CLOCKS_TRACE": folder + "/traces"])
+      #expect(child.isEndedBySignal && child.exitCode == trapSignal, "\(child)")
+      let text = """
+        The search has passed. A run that was to be recorded, first in, first out, ends the process with signal \
+        \(trapSignal).
+        """
+      #expect(
+        child.lines(containing: "crashesWhenRecorded(): " + text).count == 1,
+        "\(child.standardOutput)")
+      let page = try await page(folder + "/reports")
+      #expect(page.exitCode == 1)
+      #expect(
+        page.standardOutput.contains("Schedule 1 ends the process:\n\n```text\n\(text)\n```\n"),
+        "\(page.standardOutput)")
+      #expect(page.standardOutput.contains("1 test, 1 failed, 0 complete, in 2 schedules."))
+    }
+  }
+
   @Test func aFolderThatCannotBeCreatedIsReported() async throws {
     try await withTemporaryPath { file in
       try "in the way".write(toFile: file, atomically: true, encoding: .utf8)
