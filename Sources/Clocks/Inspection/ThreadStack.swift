@@ -69,8 +69,8 @@ struct ThreadStack {
           // In the frame of an async function, bit 60 of the caller's address is set.
           let caller = words[place] & ~(1 << 60)
           guard
-            // The caller's frame is beyond the two words of this one.
-            caller > end + UInt(place + 1) * word, caller % 16 == 0,
+            // The caller's frame is beyond the two words of this one, also if the stack pointer is not aligned.
+            caller >= end + UInt(place + 2) * word, caller % 16 == 0,
             let address = returnAddress(above: words[place...], isFirst: found.isEmpty, images)
           else { break }
           found += skipped(words[begin..<place], calledFrom: address, after: found.last, images)

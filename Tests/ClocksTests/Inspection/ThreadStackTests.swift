@@ -22,5 +22,14 @@
       let words = [0, 0x1010, address, address, 0, 0, 0, 0]
       #expect(ThreadStack.functions(words, at: 0x1000, images) == [address - 1])
     }
+
+    /// The code that runs may use the stack pointer for something else.
+    @Test func aStackPointerNeedNotBeAligned() throws {
+      let images = CodeImages()
+      let address = try alignedReturnAddress(in: images)
+      // From 0x1004 on, 0x1010 is within the second word. That word begins another chain.
+      let words = [0x1010, address, address, 0]
+      #expect(ThreadStack.functions(words, at: 0x1004, images) == [address - 1])
+    }
   }
 #endif
