@@ -51,11 +51,17 @@ struct OptionStrategy {
     return choices.contains(where: \.isStall)
   }
 
-  /// Returns the index of the step before which the next listed stall comes; `nil` if it is no candidate.
-  func nextStall(among candidates: borrowing ScratchBuffer<ScheduleStep>) -> Int? {
+  /// Returns the index of the step before which the next listed stall comes; `nil` if there is no such candidate.
+  ///
+  /// - Parameter early: A sleep that wakes early. If it is given, only stalls count that are listed before it.
+  func nextStall(
+    among candidates: borrowing ScratchBuffer<ScheduleStep>, before early: ScheduleStep? = nil
+  ) -> Int? {
     guard case .constraints(_, let choices) = plan else { return nil }
-    for choice in choices where choice.isStall && !choice.name.isWake {
-      if stalled.contains(choice.name) { continue }
+    if let early, listed(early) == nil { return nil }
+    for choice in choices where choice.isStall {
+      if choice.name == early { return nil }
+      if choice.name.isWake || stalled.contains(choice.name) { continue }
       for index in 0..<candidates.count where candidates[index].bits == choice.name.bits {
         return index
       }

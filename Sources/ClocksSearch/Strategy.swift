@@ -207,6 +207,12 @@ struct Strategy {
         kept[number] += 1
         continue search
       }
+      // A stall may come before a sleep wakes early.
+      if candidates[index].isWake,
+        let next = options.nextStall(among: candidates, before: candidates[index])
+      {
+        return next
+      }
       return index
     }
     // A step may wait for the end of a sleep that is due only after the stall before that step.

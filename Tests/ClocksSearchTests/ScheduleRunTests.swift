@@ -52,15 +52,21 @@ import Testing
     }
 
     /// Returns the steps, and for each step that comes after a stall the time that passes before it.
+    ///
+    /// - Parameter isOffered: Whether the sleep may wake early.
     func play(
-      _ plan: Plan, due: Int, _ bounds: Bounds = Bounds()
+      _ plan: Plan, due: Int, _ bounds: Bounds = Bounds(), isOffered: Bool = false
     ) -> (record: RunRecord, stalls: [Int: Duration]) {
       let run = ScheduleRun(plan, tree: tree, bounds: bounds)
       for step in steps { run.enqueue(step) }
       var (time, sleeps, stalls) = (Duration.zero, true, [Int: Duration]())
       while !run.ready.isEmpty {
-        let candidates = run.ready + (sleeps && time >= .seconds(due) ? [wake] : [])
-        let chosen = candidates.count > 1 ? run.choose(ScratchBuffer(candidates)) : 0
+        let isDue = time >= .seconds(due)
+        let isEarly = isOffered && !isDue && run.stallLimit(of: wake) != nil
+        let candidates = run.ready + (sleeps && (isDue || isEarly) ? [wake] : [])
+        let chosen =
+          candidates.count > 1
+          ? run.choose(ScratchBuffer(candidates), offersStall: sleeps && isEarly) : 0
         if chosen == run.ready.count {
           sleeps = false
           run.wake(wake)
@@ -101,5 +107,17 @@ import Testing
     let (record, stalls) = jobs.play(token.plan, due: 1)
     #expect(record.steps == [jobs.wake] + jobs.steps.reversed())
     #expect(stalls == [0: .seconds(1), 3: .seconds(1)])
+  }
+
+  /// A step waits for a sleep that wakes early. Its stall is listed first, and comes before that.
+  @Test func aStallComesBeforeASleepWakesEarly() throws {
+    var jobs = Jobs()
+    let token = try ScheduleToken("2:a.1^1s,0~1^,0~1<a.1,0~1<b.1,0~1<c.1:0000", &jobs.tree)
+    let (record, stalls) = jobs.play(token.plan, due: 2, isOffered: true)
+    #expect(record.steps == [jobs.wake] + jobs.steps)
+    #expect(stalls == [0: .seconds(1)])
+    // If it is listed last, it comes last.
+    let other = try ScheduleToken("2:0~1^,a.1^1s,0~1<a.1,0~1<b.1,0~1<c.1:0000", &jobs.tree)
+    #expect(jobs.play(other.plan, due: 2, isOffered: true).stalls == [1: .seconds(1)])
   }
 }
