@@ -146,19 +146,34 @@
       #expect(log.all == [0, 1, 2])
     }
 
-    /// A block that Dispatch submits by itself does not wait for jobs, but keeps its place among the blocks.
-    @Test(.virtualTime, arguments: [false, true]) func blocksKeepTheirOrder(_ isSync: Bool)
-      async throws
-    {
-      let (log, group) = (log, DispatchGroup())
-      if !isSync {
-        group.enter()
-        group.notify(queue: .main) { log.add(2) }
+    /// What is enqueued after the notification can begin is behind it.
+    @Test(.virtualTime, arguments: [false, true])
+    func theNotificationOfAGroup(_ isLeftOnAQueue: Bool) async throws {
+      let group = DispatchGroup()
+      group.enter()
+      group.notify(queue: .main) { [log] in log.add(2) }
+      await MainActor.run {
+        enqueue(0, asJob: true)
+        enqueue(1, asJob: false)
+        if isLeftOnAQueue {
+          DispatchQueue(label: "other").sync { group.leave() }
+        } else {
+          group.leave()
+        }
+        enqueue(3, asJob: true)
+        enqueue(4, asJob: false)
       }
+      try await VirtualTime.required.settle()
+      #expect(log.all == Array(0..<5))
+    }
+
+    /// A block of `sync` does not wait for jobs, but keeps its place among the blocks.
+    @Test(.virtualTime) func blocksKeepTheirOrder() async throws {
+      let log = log
       DispatchQueue(label: "other").async {
         Task { @MainActor in }
         DispatchQueue.main.async { log.add(1) }
-        if isSync { DispatchQueue.main.sync { log.add(2) } } else { group.leave() }
+        DispatchQueue.main.sync { log.add(2) }
       }
       try await VirtualTime.required.settle()
       #expect(log.all == [1, 2])

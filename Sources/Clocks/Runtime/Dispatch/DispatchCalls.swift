@@ -185,7 +185,7 @@ enum DispatchCalls {
       group, queue, block in
       guard let owner = owner(of: block) else { return groupNotify.original(group, queue, block) }
       let work = DispatchedBlock(block, on: queue, of: owner, isNotification: true)
-      Notifications.add(work, to: group) { groupNotify.original(group, queue, $0) }
+      Notifications.add(work, to: group) { groupNotify.original(group, $0, $1) }
     }
 
     private static let groupLeave: Interposed<OfObject> = Interposed("dispatch_group_leave") {

@@ -147,39 +147,35 @@ import ClocksSupport
 
     /// Submits a block when a group is empty.
     ///
-    /// - Parameter notify: Calls `dispatch_group_notify`, which retains the block that it is given.
+    /// - Parameter notify: Calls `dispatch_group_notify` with a queue and a block, which it retains.
     static func add(
-      _ work: DispatchedBlock, to group: OpaquePointer, by notify: (UnsafeRawPointer) -> Void
+      _ work: DispatchedBlock, to group: OpaquePointer,
+      by notify: (OpaquePointer, UnsafeRawPointer) -> Void
     ) {
       lock.withLock {
         // Dispatch would do this itself, but without regard to earlier jobs of the main actor.
         if isEmpty(group) { return work.submit() }
         waiting[group, default: []].append(work)
-        work.submit(by: notify)
-        countIfEmpty(group)
+        register(work, by: notify)
+        if isEmpty(group) { beginAll(for: group) }
       }
     }
 
     static func leave(_ group: OpaquePointer) {
       lock.withLock {
-        submitMainBlocks(before: group)
         dispatch_group_leave(group)
-        countIfEmpty(group)
+        if waiting[group] != nil, isEmpty(group) { beginAll(for: group) }
       }
       LimitedWait.mayEnd(for: group)
       if ThreadWaits.areSleepsSeen, isEmpty(group) { AwaitedObjects.willSignal(group) }
     }
 
-    /// Submits the earlier blocks of the main queue, because Dispatch may submit those that wait for the group.
-    private static func submitMainBlocks(before group: OpaquePointer) {
-      for work in waiting[group] ?? [] where work.blockQueue.isMain {
-        work.owner.submitMainBlocks()
+    /// Counts the blocks that begin now, because their group is empty or their item has run. Submits those of the main
+    /// queue.
+    private static func beginAll(for object: OpaquePointer) {
+      for work in waiting.removeValue(forKey: object) ?? [] {
+        if work.blockQueue.isMain { work.submit() } else { work.count() }
       }
-    }
-
-    private static func countIfEmpty(_ group: OpaquePointer) {
-      guard waiting[group] != nil, isEmpty(group) else { return }
-      for work in waiting.removeValue(forKey: group) ?? [] { work.count() }
     }
 
     private static func isEmpty(_ group: OpaquePointer) -> Bool {
@@ -205,15 +201,23 @@ import ClocksSupport
         waiting[OpaquePointer(item), default: []].append(work)
         return false
       }
-      if isSubmitted { return }
+      if !isSubmitted { register(work, by: notify) }
+    }
+
+    /// Lets Dispatch run a block when its group is empty, or its item has run. A block of the main queue is submitted then,
+    /// unless that was done before.
+    private static func register(
+      _ work: DispatchedBlock, by notify: (OpaquePointer, UnsafeRawPointer) -> Void
+    ) {
       guard work.blockQueue.isMain else { return work.submit { notify(work.queue, $0) } }
-      // Dispatch would submit the block before earlier ones, which wait for jobs of the main actor.
+      // Dispatch would submit the block before earlier ones, which wait for jobs of the main actor. And later jobs
+      // would begin before the block.
       let queue = InternalDispatch.globalQueue(.utility, isBlocked: true)
       let submission = { submit(work) }
       HandedBlock.withBlock(submission) { notify(queue, $0) }
     }
 
-    /// Submits a block whose item has run, unless that was seen.
+    /// Submits a block whose group is empty, or whose item has run, unless that was seen.
     private static func submit(_ work: DispatchedBlock) {
       lock.withLock {
         guard !work.isCounted else { return }
@@ -224,11 +228,7 @@ import ClocksSupport
 
     /// Counts the blocks that begin now. Must be called before the item itself no longer counts.
     static func itemHasRun(_ item: UnsafeRawPointer) {
-      lock.withLock {
-        for work in waiting.removeValue(forKey: OpaquePointer(item)) ?? [] {
-          if work.blockQueue.isMain { work.submit() } else { work.count() }
-        }
-      }
+      lock.withLock { beginAll(for: OpaquePointer(item)) }
       LimitedWait.mayEnd(for: OpaquePointer(item))
     }
 
