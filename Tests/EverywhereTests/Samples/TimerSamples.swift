@@ -167,6 +167,15 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     check(3)
   }
 
+  func testABlockOfSyncEndsARun() {
+    DispatchQueue.global().asyncAfter(deadline: .now() + 0.3) { [log] in
+      DispatchQueue.main.sync { log.add() }
+    }
+    _ = RunLoop.current.run(mode: .default, before: start + 5)
+    XCTAssertEqual(log.tenths(since: start), [3])
+    check(3)
+  }
+
   /// The block is handled before the thread waits, together with one that was passed to the run loop.
   func testABlockThatIsReadyEndsARun() {
     RunLoop.main.perform { [log] in log.add() }

@@ -121,6 +121,8 @@ import ClocksSupport
       guard let context = ThreadContext.current else {
         return run(on: queue, isBarrier: isBarrier, of: owner) { block() }
       }
+      // To a run loop of the main thread, the block is a source.
+      if queue.isMain { ThreadWaits.sourceBegins() }
       guard owner.pausingAll != nil else { return block() }
       owner.noteStop(.sync, of: queue, 1)
       let outer = context.pointee.sync

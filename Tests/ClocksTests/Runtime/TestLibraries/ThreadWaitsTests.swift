@@ -139,21 +139,28 @@
         let waits = ThreadWaits(owner, .method)
         var context = ThreadContext(owner: owner, isInJob: true)
         context.waits = waits
-        func holdsOfASource() -> Int {
-          ThreadWaits.sourceBegins()
+        let main = BlockQueue(label: "com.apple.main-thread")
+        func holdsOfASource(isSync: Bool) -> Int {
+          if isSync {
+            DispatchedBlock.runSync(on: main, isBarrier: false, of: owner) {}
+          } else {
+            ThreadWaits.sourceBegins()
+          }
           return owner.openHolds.load(ordering: .relaxed)
         }
         context.run { _ in
-          for (endsAfterSource, holds) in [(true, 1), (false, 0)] {
-            _ = waits.runInnerLoop(60, endsAfterSource: endsAfterSource) { _ in
-              #expect(holdsOfASource() == holds)
-              return MainRunLoop.handledSource
+          for isSync in [false, true] {
+            for (endsAfterSource, holds) in [(true, 1), (false, 0)] {
+              _ = waits.runInnerLoop(60, endsAfterSource: endsAfterSource) { _ in
+                #expect(holdsOfASource(isSync: isSync) == holds)
+                return MainRunLoop.handledSource
+              }
+              #expect(owner.openHolds.load(ordering: .relaxed) == 0)
             }
-            #expect(owner.openHolds.load(ordering: .relaxed) == 0)
           }
           // Such as a block that is handled together with a timer, before the thread pauses.
           waits.endsAfterSource = true
-          #expect(holdsOfASource() == 0)
+          #expect(holdsOfASource(isSync: false) == 0)
         }
       }
     }
