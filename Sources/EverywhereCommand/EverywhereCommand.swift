@@ -107,7 +107,11 @@ struct EverywhereCommand {
   }
 
   /// Whether the report goes to a file that is open already, such as `/dev/stdout` or `/dev/fd/3`.
-  private var isReportADevice: Bool { options.report?.hasPrefix("/dev/") == true }
+  ///
+  /// In `/dev/shm` are ordinary files.
+  private var isReportADevice: Bool {
+    options.report.map { $0.hasPrefix("/dev/") && !$0.hasPrefix("/dev/shm/") } ?? false
+  }
 
   private func write(_ report: SuiteReport) throws {
     guard let path = options.report else { return }

@@ -145,6 +145,18 @@ extension EverywhereCommandTests {
     }
   }
 
+  /// The folder of shared memory contains ordinary files.
+  @Test(.enabled(if: isTested && !hasSanitizer && access("/dev/shm", W_OK) == 0))
+  func anEarlierReportInSharedMemoryIsRemoved() async throws {
+    let path = "/dev/shm/clocks-everywhere-\(UUID())"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try "earlier".write(toFile: path, atomically: false, encoding: .utf8)
+    _ = try await run(["--report", path], script: "test ! -e '\(path)'")
+    let report = try JSONDecoder().decode(
+      Report.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    #expect(report.tests.isEmpty)
+  }
+
   /// The folder of `/dev/stdout`, for example, is not writable either. A superuser may write anywhere.
   @Test(.enabled(if: isTested && !hasSanitizer && geteuid() != 0))
   func theFolderOfAReportThatExistsNeedNotBeWritable() async throws {
