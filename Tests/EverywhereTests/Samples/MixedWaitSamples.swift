@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import XCTest
 
 /// A thread of the process that outlives the tests that use it.
@@ -29,6 +30,21 @@ private final class Worker: @unchecked Sendable {
 
 /// Tests in which waits of different kinds meet. Each test also passes in real time.
 final class EverywhereXCTMixedSamples: TimedSamples, @unchecked Sendable {
+  // MARK: - The main thread polls
+
+  /// The test reads no clock, so only the polls let time pass.
+  func testPollsOfTheRunLoop() {
+    let isOver = Atomic(false)
+    Task {
+      try await Task.sleep(for: .milliseconds(300))
+      isOver.store(true, ordering: .relaxed)
+    }
+    while !isOver.load(ordering: .relaxed) {
+      _ = RunLoop.current.run(mode: .default, before: .distantPast)
+    }
+    check(3)
+  }
+
   // MARK: - The main thread is held while a job needs it
 
   func testSleepsWhileTheMainActorHasAJob() {

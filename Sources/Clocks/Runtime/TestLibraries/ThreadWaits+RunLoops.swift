@@ -94,6 +94,9 @@ import Synchronization
     /// Without a limit, time would never move if each block submits another one.
     private static let mostRounds = 16
 
+    /// The number of polls of a run loop in a row after which a poll takes time. A guess.
+    static let mostRunLoopPolls = 1_000
+
     /// Whether a block was submitted to any run loop since this one last handled blocks.
     private var hasNewBlocks: Bool {
       MainRunLoop.passedBlocks.load(ordering: .sequentiallyConsistent) != passedBlocks
@@ -140,6 +143,9 @@ import Synchronization
       defer { end() }
       let outer = isStopped.exchange(false, ordering: .relaxed)
       defer { isStopped.store(outer, ordering: .relaxed) }
+      runLoopPolls = seconds > 0 ? 0 : runLoopPolls + 1
+      // The test may poll until time has passed. Then each further run takes time, as the polls do in real time.
+      let seconds = runLoopPolls > Self.mostRunLoopPolls ? 0.01 : seconds
       let isPoll = seconds <= 0
       // A run as short as a slice is one only if XCTest's wait begins it, and not a callback within a slice (`uses`).
       if seconds < 0.101, let wait = deadlines.last, wait.uses == uses - 1 {

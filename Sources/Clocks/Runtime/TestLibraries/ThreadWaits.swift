@@ -156,6 +156,8 @@ final class ThreadWaits: @unchecked Sendable {
   private var polls = 0
   /// The number of polls after which time may move, because the method may poll until it moves. The number is a guess.
   private static let mostPolls = 10_000
+  /// How many runs of the run loop in a row have only handled what was ready.
+  var runLoopPolls = 0
   /// Whether the run loop was stopped since the innermost `runLoopWithoutEnd` or `runInnerLoop` began.
   ///
   /// Foundation forgets a stop that comes while a slice times out, or between two slices.

@@ -165,6 +165,25 @@
       }
     }
 
+    /// A test may poll its run loop until time has passed.
+    @Test func aRunThatOnlyPollsTakesTimeAfterManyOfThem() {
+      owner.jobBegins()
+      let waits = ThreadWaits(owner, .method)
+      func takesTime(_ seconds: Double) -> Bool {
+        var takesTime = false
+        _ = waits.runInnerLoop(seconds) { seconds in
+          takesTime = seconds > 0
+          return MainRunLoop.handledSource
+        }
+        return takesTime
+      }
+      for _ in 1...2 {
+        #expect(!(1...ThreadWaits.mostRunLoopPolls).contains { _ in takesTime(0) })
+        #expect(takesTime(0) && takesTime(-1))
+        #expect(takesTime(60))
+      }
+    }
+
     /// A timer is due while no thread of its test is in a run loop.
     @Test func aTestTakesOnlyItsOwnTimers() {
       let other = CountingOwner(isVirtual: true)
