@@ -120,6 +120,25 @@ import Testing
     #expect(await becomesTrue { result == nil })
   }
 
+  #if os(Linux) && canImport(Glibc)
+    /// An owner may adopt the task while the job runs. Its status alone does not show that.
+    @Test(arguments: [false, true])
+    func aJobOnAnExecutorHasARecordWhileItsTaskIsUnowned(isAnyOwner: Bool) async {
+      // Another task makes the clock, so the test does not own it.
+      let clock = isAnyOwner ? await Task.detached { TestClock() }.value : nil
+      let (hasOwner, hasRecord) = await Task(executorPreference: LoopExecutor(isSerial: false)) {
+        guard let task = UnownedTask.current else { return (true, false) }
+        let job = RunningJobs.lock.withLock {
+          RunningJobs.job(thatMayRun: task.job, before: .max)
+        }
+        return (TaskOwnership.shared.owner(of: task.id) != nil, job != nil)
+      }.value
+      #expect(!hasOwner)
+      #expect(hasRecord)
+      withExtendedLifetime(clock) {}
+    }
+  #endif
+
   /// Another thread may run a task to its end before the task is noted.
   @Test func aTaskThatIsOverWhenItIsNotedIsNotKept() async {
     final class Result: Sendable {}

@@ -213,9 +213,10 @@ extension RuntimeHooks {
   /// As in `runUnowned`, the job's task may create a clock, whose owner then waits for the end of the job.
   static func runWithoutOwner(_ job: UnownedJob, _ body: () -> Void) {
     let task = taskID(of: job)
-    // Within another job, an owner waits for the end of that one.
-    guard ThreadState.existing?.pointee.context == nil else {
-      return TestCaseMembership.runJob(of: job, task, body)
+    if let context = ThreadState.existing?.pointee.context {
+      // Within another job, an owner waits for the end of that one. Without a job, this package runs a task of its own
+      // while the hooks are installed. A record would be the first one, and start a thread (`CurrentTaskSlot`).
+      return context.pointee.isInJob ? runUnowned(job, of: task, body) : body()
     }
     let running = ExternalTaskRegistry.beginJob(of: task)
     let thread = running.pointee.thread!
@@ -230,6 +231,16 @@ extension RuntimeHooks {
     guard let awaiting, !awaiting.isEmpty else { return }
     ExternalTaskRegistry.look()
     for owner in awaiting { owner.externallyStartedJobEnded(on: nil) }
+  }
+
+  /// Runs a job of a custom executor whose task has no owner, within the context of the thread.
+  ///
+  /// An owner may adopt the task meanwhile. While thread A marks the task as suspended, and still continues it because
+  /// thread B has resumed it, only the record shows the owner that the task runs.
+  static func runUnowned(_ job: UnownedJob, of task: UInt64, _ body: () -> Void) {
+    let running = ExternalTaskRegistry.beginJob(of: task)
+    TestCaseMembership.runJob(of: job, task, body)
+    ExternalTaskRegistry.endJob(running)
   }
 
   /// Runs jobs of the owners that waited for the end of an unowned job. Returns a job as `runUnowned` does.

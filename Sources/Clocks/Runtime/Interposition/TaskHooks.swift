@@ -142,7 +142,7 @@ enum JobRuns {
     var context = ThreadContext(owner: owner, taskID: id, isInJob: true)
     withWaits(of: owner) { waits in
       context.waits = waits
-      context.run { _ in owner == nil ? TestCaseMembership.runJob(of: job, id, body) : body() }
+      context.run { _ in owner == nil ? RuntimeHooks.runUnowned(job, of: id, body) : body() }
     }
     if id != 0 { owner?.externalJobEnded(id) }
     for owner in context.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
