@@ -3,6 +3,8 @@ import Testing
 
 @testable import Clocks
 
+@globalActor private actor Elsewhere { static let shared = Elsewhere() }
+
 /// Tasks that a test starts before it has a clock: all of them belong to the test.
 @Suite struct EarlyTaskTests {
   /// The first test that runs makes the clock, or one of its tasks does.
@@ -113,6 +115,22 @@ import Testing
     do {
       let executor = LoopExecutor(isSerial: false, pause: 20_000)
       let made = await Task(executorPreference: executor) { Result() }.value
+      result = made
+      #expect(result != nil)
+    }
+    // The thread of the task may not have released it yet.
+    #expect(await becomesTrue { result == nil })
+  }
+
+  /// The job pauses, so that the task is noted before it ends.
+  @Test func nothingKeepsATaskThatHasEndedOnAnActor() async {
+    final class Result: Sendable {}
+    weak var result: Result?
+    do {
+      let made = await Task { @Elsewhere in
+        usleep(20_000)
+        return Result()
+      }.value
       result = made
       #expect(result != nil)
     }

@@ -86,7 +86,14 @@ enum RuntimeHooks {
   #endif
 
   static func jobEnqueued(_ job: UnownedJob, on executor: ExecutorKind) {
-    let known = ThreadState.existing?.pointee.context
+    let thread = ThreadState.existing
+    // A task that ends is no longer current when it resumes the task that waits for it.
+    if let thread, let drain = thread.pointee.unownedJob, RunningJobs.task(of: drain) == 0,
+      RuntimeFunctions.currentTask == nil
+    {
+      thread.pointee.mayHaveEndedTask = true
+    }
+    let known = thread?.pointee.context
     // Nearly all jobs of a suite that does not use this package take this path.
     if known == nil, PriorExecutors.areDispatch, TaskOwnership.shared.isEmpty {
       return UnownedJobs.submit(ReadyJob(job: job, taskID: taskID(of: job), executor: executor))

@@ -202,6 +202,9 @@ extension RuntimeHooks {
     if isRetained {
       if TaskStatus(of: job).isOver { TestCaseMembership.letGo(ofEnded: id) }
       UnownedTask.release(job)
+    } else if thread.pointee.mayHaveEndedTask {
+      thread.pointee.mayHaveEndedTask = false
+      TestCaseMembership.letGoOfEnded()
     }
     ExternalTaskRegistry.endJob(running)
     guard ready.isCounted || awaiting != nil else { return nil }
