@@ -142,8 +142,8 @@ class TaskOwner: @unchecked Sendable {
 
   func externalJobEnded(_ task: UInt64) {}
 
-  /// Notes that an external task has returned. The task is still in memory.
-  func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {}
+  /// Notes that an external task has returned. If it was not over then, it may have run again since.
+  func externalTaskReturned(_ task: UInt64, _ absence: UInt64, wasOver: Bool) {}
 
   /// Checks the external tasks whose return only the owner can see. Must call `recheckBegins` under the owner's lock.
   func recheckExternalTasks() { recheckBegins() }

@@ -131,28 +131,27 @@ struct ExternalTasks: ~Copyable {
   func task(of id: UInt64) -> RetainedTask? { entries[id].task }
 
   /// Notes that an absence is over. Returns `nil` if it was not under way, and else `isSeenExternal`.
-  mutating func absenceEnded(_ absence: UInt64, of id: UInt64) -> Bool? {
+  mutating func absenceEnded(_ absence: UInt64, of id: UInt64, wasOver: Bool = true) -> Bool? {
     let entry = entries[id]
     guard entry.absence == absence, absence != 0 else { return nil }
-    taskReturned(id, entry)
+    taskReturned(id, entry, wasOver: wasOver)
     return entry.isSeenExternal
   }
 
-  private mutating func taskReturned(_ id: UInt64, _ old: Entry) {
+  private mutating func taskReturned(_ id: UInt64, _ old: Entry, wasOver: Bool = true) {
     changes += 1
     if case .awaitingAsyncLet = old.state { awaitingAsyncLets.removeAll { $0 == id } }
-    guard let task = old.task, old.mayBecomeExternal || old.runs > 0 else {
-      return replace(id, by: .none)
-    }
-    let isActive = TaskStatus(of: task.job).isActive
+    // What the task did before it returned has been taken into account. Only what it has done since matters.
+    let status = old.task.map { TaskStatus(of: $0.job) }
+    let mayHaveRun = status.map { $0.isActive || $0.isOver && !wasOver } ?? false
+    guard mayHaveRun || old.mayBecomeExternal || old.runs > 0 else { return replace(id, by: .none) }
     var entry = old
     entry.become(.unverified)
-    // What the task did before has been taken into account. Only what it does now matters.
-    entry.mayHaveRun = isActive
+    entry.mayHaveRun = mayHaveRun
     entry.isSeenExternal = false
     replace(id, by: entry)
     unverified.append(id)
-    if isActive { isVerified = false }
+    if mayHaveRun { isVerified = false }
   }
 
   /// Lets no job of a task run any more. The caller retains the task.

@@ -204,16 +204,20 @@ extension Scheduler {
     }
   }
 
-  func endAbsence(_ absence: UInt64, of task: UInt64) {
+  func endAbsence(_ absence: UInt64, of task: UInt64, wasOver: Bool) {
     // A task that is over is released without the lock, and before the test may count as idle: see `nextAction`.
     // Without a variable, which would keep it until the end of this function.
-    _ = changeWithoutThread {
-      ($0.liveTasks.removeIfOver(task), $0.idleness.externalTasks.takeIfOver(task, absence))
+    if wasOver {
+      _ = changeWithoutThread {
+        ($0.liveTasks.removeIfOver(task), $0.idleness.externalTasks.takeIfOver(task, absence))
+      }
     }
-    // A task that has ended only now is released without the lock as well.
+    // A task that is not checked any more is released without the lock as well.
     _ = change { state in
       let kept = state.idleness.externalTasks.task(of: task)
-      if let wasSeen = state.idleness.externalTasks.absenceEnded(absence, of: task) {
+      if let wasSeen = state.idleness.externalTasks.absenceEnded(
+        absence, of: task, wasOver: wasOver)
+      {
         state.taskReturned(task, wasSeenExternal: wasSeen)
       }
       return kept

@@ -226,8 +226,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     }
   }
 
-  override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
-    endAbsence(absence, of: task)
+  override func externalTaskReturned(_ task: UInt64, _ absence: UInt64, wasOver: Bool) {
+    endAbsence(absence, of: task, wasOver: wasOver)
   }
 
   override func recheckExternalTasks() {

@@ -21,6 +21,7 @@ enum ExternalTaskRegistry {
     /// The epoch that began when the status first said that the task does not run; 0 until then. Only jobs that began
     /// before may still run the task.
     var quietSince: UInt64 = 0
+    /// Whether the task was over when that epoch began.
     var wasOver = false
     /// The status when the task was last seen to run or to be enqueued; 0 if it was last seen otherwise.
     ///
@@ -99,7 +100,8 @@ enum ExternalTaskRegistry {
     }
     // The loops use an index, because a debug build takes ten times as long to iterate over an `Array`.
     for index in 0..<back.count {
-      back[index].owner.externalTaskReturned(back[index].id, back[index].number)
+      back[index].owner.externalTaskReturned(
+        back[index].id, back[index].number, wasOver: back[index].wasOver)
     }
     for index in 0..<ownersToRecheck.count {
       let found = ownersToRecheck[index]

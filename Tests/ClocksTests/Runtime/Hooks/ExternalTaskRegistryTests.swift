@@ -17,7 +17,7 @@ import Testing
       rechecks.add(0)
     }
 
-    override func externalTaskReturned(_ task: UInt64, _ absence: UInt64) {
+    override func externalTaskReturned(_ task: UInt64, _ absence: UInt64, wasOver: Bool) {
       log.add(task)
       absences.add(absence)
       back.continuation.yield(task)
@@ -237,5 +237,28 @@ import Testing
     ExternalTaskRegistry.endJob(job)
     await clock.settle()
     #expect(external.all.count == 1 && external.all.allSatisfy { $0 > 0 })
+  }
+
+  /// When the owner hears of the task's return, a drain may have run it again, to its end.
+  ///
+  /// The thread of the drain, which is that of another test, may still resume a task that waits for it.
+  @Test func aTaskThatHasEndedSinceItsReturnIsCheckedAgain() async throws {
+    let clock = TestClock()
+    let scheduler = clock.scheduler
+    let job = try await jobOfEndedTask(on: clock) {}
+    let id = RunningJobs.task(of: job)
+    func absence() throws -> UInt64 {
+      let state = scheduler.change { $0.idleness.externalTasks.state(of: id) }
+      guard case .external(let absence) = state else { throw CancellationError() }
+      return absence
+    }
+    let first = try absence()
+    ExternalTaskRegistry.remove(first)
+    scheduler.externalTaskReturned(id, first, wasOver: false)
+    scheduler.verifyExternalTasks()
+    #expect(try absence() > first)
+    ExternalTaskRegistry.endJob(job)
+    await clock.settle()
+    #expect(scheduler.change { $0.idleness.externalTasks.state(of: id) } == .none)
   }
 }
