@@ -72,12 +72,13 @@ extension Scheduler {
     // have been freed, and with them the entries of its tasks.
     _ = TaskOwnership.shared.claim(task, for: scheduler)
     scheduler.admitCurrentTask()
-    if known == nil {
-      scheduler.addMaker()
-      // The test may have started tasks before it made its first clock.
-      if TestCaseMembership.isTestCase(task), SwiftTesting.isRunningCase {
-        scheduler.adoptTestCase(of: task)
-      }
+    if known == nil { scheduler.addMaker() }
+    // The test may have started tasks before it made its first clock, or before it had no clock for a while.
+    if known == nil || scheduler.hasLeftovers.load(ordering: .relaxed),
+      TestCaseMembership.isTestCase(task), SwiftTesting.isRunningCase
+    {
+      scheduler.hasLeftovers.store(false, ordering: .relaxed)
+      scheduler.adoptTestCase(of: task)
     }
     return scheduler
   }
@@ -116,12 +117,14 @@ extension Scheduler {
     guard TaskOwnership.shared.release(self), !isProcessWide else { return }
     // The test of a closed scope is over; any other test may continue without a clock.
     let (left, test) = change { state in
-      (state.liveTasks.unfinished.map(\.id), isOver ? [] : state.testLifetime.tasks)
+      (state.liveTasks.unfinished.map(\.handle), isOver ? [] : state.testLifetime.tasks)
     }
     guard isOver || !test.isEmpty else { return }
-    let tasks = left.filter { id in !test.contains { $0.id == id } }
+    let tasks = left.filter { !test.contains($0) }
     guard !tasks.isEmpty else { return }
-    TaskOwnership.shared.leave(tasks, of: self) { test.allSatisfy(\.isOver) }
+    hasLeftovers.store(true, ordering: .relaxed)
+    TaskOwnership.shared.leave(tasks.map(\.id), of: self) { test.allSatisfy(\.isOver) }
+    TestCaseMembership.takeBack(tasks, of: maker)
   }
 
   /// Whether the current thread runs the current task's job for the scheduler, which therefore owns the task.

@@ -147,7 +147,9 @@ extension Scheduler {
       runBetweenChecks(job, context)
     } else {
       context.pointee.isInJob = true
-      RuntimeHooks.run(job.job, job.taskID, on: job.executor)
+      // Another scheduler may have adopted a leftover, and waits for it as it waits for the tasks of an actor drain.
+      let id = hasLeftovers.load(ordering: .relaxed) ? 0 : job.taskID
+      RuntimeHooks.run(job.job, id, on: job.executor)
       context.pointee.isInJob = false
       // The job may have stated the first invariant.
       if hasInvariants.load(ordering: .acquiring) {
@@ -164,6 +166,8 @@ extension Scheduler {
       } else if status.mayRunExternally {
         taskMayRunExternally(task.job)
       }
+      // A task may have become a leftover while the job ran.
+      if hasLeftovers.load(ordering: .relaxed) { leftoverHasRun(job.taskID, isOver: status.isOver) }
     }
     if context.pointee.isAwaited { ThreadContext.resumeWaiter(of: context) }
     guard context.pointee.ownersAwaitingEnd.count > 0 else { return ended }
@@ -186,6 +190,12 @@ extension Scheduler {
     RuntimeHooks.run(job.job, job.taskID, on: job.executor)
     context.pointee.isInJob = false
     checkInvariants(after: place, on: job.executor, context)
+  }
+
+  @inline(never)
+  private func leftoverHasRun(_ task: UInt64, isOver: Bool) {
+    if isOver { TestCaseMembership.letGo(ofEnded: task) }
+    ExternalTaskRegistry.look()
   }
 
   func verifyExternalTasks() {

@@ -38,6 +38,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let canRun = Atomic(false)
   /// Whether the test has stated an invariant in the scope, and the scope has not ended.
   let hasInvariants = Atomic(false)
+  /// Whether tasks of the scheduler have outlived its clocks, and are unowned or belong to another scheduler by now.
+  let hasLeftovers = Atomic(false)
 
   /// - Parameters:
   ///   - isTestKnown: Whether the current task belongs to the test.

@@ -48,6 +48,27 @@ import Testing
     await detached.value
   }
 
+  /// A task that outlives the test's first clock. Nothing in the test resumes it.
+  @Test(arguments: 0..<10, [false, true])
+  func aTaskThatRunsOnWithoutAClockBelongsToTheNextOneOfItsTest(_: Int, suspends: Bool) async {
+    let log = Log<Int>()
+    func start() -> Task<Void, Never> {
+      withExtendedLifetime(TestClock()) {
+        Task {
+          for _ in 0..<10_000 { await Task.yield() }
+          log.add(1)
+        }
+      }
+    }
+    let task = start()
+    if suspends { await Task.detached {}.value }
+    let clock = TestClock()
+    await clock.settle()
+    #expect(log.all == [1])
+    await task.value
+    withExtendedLifetime(clock) {}
+  }
+
   @Test(arguments: 0..<20) func aTestCaseIsKnown(_: Int) throws {
     #expect(TestCaseMembership.isTestCase(try #require(UnownedTask.currentID)))
   }

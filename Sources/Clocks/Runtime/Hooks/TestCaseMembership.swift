@@ -198,6 +198,18 @@ enum TestCaseMembership {
     withExtendedLifetime((adopted, over)) {}
   }
 
+  /// Adds tasks that outlive the clocks of a test case, so that its next clock adopts them.
+  ///
+  /// Does nothing if the test case is not known by that id.
+  static func takeBack(_ tasks: [RetainedTask], of testCase: UInt64) {
+    let over = lock.withLock {
+      guard testCases.contains(testCase) else { return [RetainedTask]() }
+      return tasks.filter { TaskOwnership.shared.knownOwner(of: $0.id) == nil }
+        .flatMap { insert($0.job, of: testCase) ?? [] }
+    }
+    withExtendedLifetime(over) {}
+  }
+
   /// The owner that has adopted a task since its job was handed to a thread as unowned.
   @_transparent
   static func adopter(of id: UInt64) -> TaskOwner? {
