@@ -169,6 +169,7 @@ extension Scheduler {
       state.scope?.invariants.add(kind, name, condition, at: site, context)
     }
     hasInvariants.store(true, ordering: .releasing)
+    areJobsWatched.store(true, ordering: .releasing)
   }
 
   /// Checks the invariants between two jobs, on the scheduler's thread.

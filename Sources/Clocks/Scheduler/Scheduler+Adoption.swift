@@ -123,6 +123,7 @@ extension Scheduler {
     let tasks = left.filter { !test.contains($0) }
     guard !tasks.isEmpty else { return }
     hasLeftovers.store(true, ordering: .relaxed)
+    areJobsWatched.store(true, ordering: .releasing)
     TaskOwnership.shared.leave(tasks.map(\.id), of: self) { test.allSatisfy(\.isOver) }
     TestCaseMembership.takeBack(tasks, of: maker)
   }

@@ -143,18 +143,14 @@ extension Scheduler {
     let task = job.taskID == 0 ? nil : UnownedTask(job: job.job).retainedIfReadable
     context.pointee.taskID = job.taskID
     context.pointee.arrivedTask = 0
-    if hasInvariants.load(ordering: .relaxed) {
-      runBetweenChecks(job, context)
+    if areJobsWatched.load(ordering: .relaxed) {
+      runWatched(job, context)
     } else {
       context.pointee.isInJob = true
-      // Another scheduler may have adopted a leftover, and waits for it as it waits for the tasks of an actor drain.
-      let id = hasLeftovers.load(ordering: .relaxed) ? 0 : job.taskID
-      RuntimeHooks.run(job.job, id, on: job.executor)
+      RuntimeHooks.run(job.job, job.taskID, on: job.executor)
       context.pointee.isInJob = false
-      // The job may have stated the first invariant.
-      if hasInvariants.load(ordering: .acquiring) {
-        checkInvariants(after: nil, on: job.executor, context)
-      }
+      // The job may have stated the first invariant, or freed the last clock of the test.
+      if areJobsWatched.load(ordering: .acquiring) { watchedJobHasRun(job, from: nil, context) }
     }
     context.pointee.runLoops = TimeInRunLoops()
     context.pointee.taskID = 0
@@ -166,8 +162,6 @@ extension Scheduler {
       } else if status.mayRunExternally {
         taskMayRunExternally(task.job)
       }
-      // A task may have become a leftover while the job ran.
-      if hasLeftovers.load(ordering: .relaxed) { leftoverHasRun(job.taskID, isOver: status.isOver) }
     }
     if context.pointee.isAwaited { ThreadContext.resumeWaiter(of: context) }
     guard context.pointee.ownersAwaitingEnd.count > 0 else { return ended }
@@ -178,24 +172,30 @@ extension Scheduler {
     return ended
   }
 
-  /// Runs a job of a test that states invariants, and checks them afterwards.
+  /// Runs a job of a test that states invariants, or of a scheduler that has leftovers.
   ///
-  /// Not inlined, so that a test without invariants does not pay for the `JobPlace` of each job.
+  /// Not inlined, so that other tests do not pay for the `JobPlace` of each job.
   @inline(never)
-  private func runBetweenChecks(
-    _ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>
-  ) {
-    let place = JobPlace(job, change { $0.scope?.placeReader })
+  private func runWatched(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) {
+    let place =
+      hasInvariants.load(ordering: .relaxed) ? JobPlace(job, change { $0.scope?.placeReader }) : nil
+    // Another scheduler may have adopted a leftover, and waits for it as it waits for the tasks of an actor drain.
+    let id = hasLeftovers.load(ordering: .relaxed) ? 0 : job.taskID
     context.pointee.isInJob = true
-    RuntimeHooks.run(job.job, job.taskID, on: job.executor)
+    RuntimeHooks.run(job.job, id, on: job.executor)
     context.pointee.isInJob = false
-    checkInvariants(after: place, on: job.executor, context)
+    watchedJobHasRun(job, from: place, context)
   }
 
   @inline(never)
-  private func leftoverHasRun(_ task: UInt64, isOver: Bool) {
-    if isOver { TestCaseMembership.letGo(ofEnded: task) }
-    ExternalTaskRegistry.look()
+  private func watchedJobHasRun(
+    _ job: ReadyJob, from place: JobPlace?, _ context: UnsafeMutablePointer<ThreadContext>
+  ) {
+    if hasInvariants.load(ordering: .relaxed) {
+      checkInvariants(after: place, on: job.executor, context)
+    }
+    // A task may have become a leftover while the job ran.
+    if hasLeftovers.load(ordering: .relaxed) { ExternalTaskRegistry.look() }
   }
 
   func verifyExternalTasks() {

@@ -40,6 +40,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let hasInvariants = Atomic(false)
   /// Whether tasks of the scheduler have outlived its clocks, and are unowned or belong to another scheduler by now.
   let hasLeftovers = Atomic(false)
+  /// Whether one of these two has been true. Otherwise a job needs nothing before or after it.
+  let areJobsWatched = Atomic(false)
 
   /// - Parameters:
   ///   - isTestKnown: Whether the current task belongs to the test.
@@ -98,6 +100,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   func nextAction(
     on executor: ExecutorKind, mayStay: Bool, thread number: Int, ended: UInt64, taken: ReadyJob?
   ) -> Action {
+    if ended != 0, hasLeftovers.load(ordering: .relaxed) {
+      TestCaseMembership.letGo(ofEnded: ended)
+    }
     lock.lock()
     // The reference is released without the lock. A debug build would copy a `RetainedTask` several times.
     var reference = ended == 0 ? 0 : state.liveTasks.removeReference(ended)

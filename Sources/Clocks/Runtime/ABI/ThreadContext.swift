@@ -230,7 +230,7 @@ struct ThreadState {
   var placeInFrame: UInt = 0
   /// Records for the next jobs that begin on the thread.
   var unusedRecords: RunningJob?
-  /// Whether a task may have ended in an actor drain on the thread: a job became ready there while no task was current.
+  /// Whether a task may have ended in an actor drain on the thread (`RuntimeHooks.noteEndOfTask`).
   var mayHaveEndedTask = false
 
   /// - Parameter place: A variable of the function that runs the job.

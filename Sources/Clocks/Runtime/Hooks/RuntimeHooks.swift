@@ -86,16 +86,10 @@ enum RuntimeHooks {
   #endif
 
   static func jobEnqueued(_ job: UnownedJob, on executor: ExecutorKind) {
-    let thread = ThreadState.existing
-    // A task that ends is no longer current when it resumes the task that waits for it.
-    if let thread, let drain = thread.pointee.unownedJob, RunningJobs.task(of: drain) == 0,
-      RuntimeFunctions.currentTask == nil
-    {
-      thread.pointee.mayHaveEndedTask = true
-    }
-    let known = thread?.pointee.context
+    let known = ThreadState.existing?.pointee.context
     // Nearly all jobs of a suite that does not use this package take this path.
     if known == nil, PriorExecutors.areDispatch, TaskOwnership.shared.isEmpty {
+      noteEndOfTask()
       return UnownedJobs.submit(ReadyJob(job: job, taskID: taskID(of: job), executor: executor))
     }
     let context = known ?? ThreadContext.current
@@ -137,10 +131,23 @@ enum RuntimeHooks {
         return
       }
     }
+    noteEndOfTask()
     if let context, context.pointee.keepsNext, executor == .pool {
       return context.pointee.keep(job)
     }
     runElsewhere(job, on: executor)
+  }
+
+  /// Notes that a task may have ended in the actor drain that the current thread runs, if any. Called when an unowned job
+  /// becomes ready.
+  ///
+  /// A task that ends is no longer current when it resumes the task that waits for it.
+  @inline(never)
+  private static func noteEndOfTask() {
+    guard let thread = ThreadState.existing, let drain = thread.pointee.unownedJob,
+      RunningJobs.task(of: drain) == 0, RuntimeFunctions.currentTask == nil
+    else { return }
+    thread.pointee.mayHaveEndedTask = true
   }
 }
 
