@@ -65,6 +65,9 @@ struct EverywhereTrait: TestTrait, SuiteTrait, TestScoping {
     try await Self.$isInside.withValue(true) {
       try await handler.provideScope(for: test, testCase: testCase) {
         try await withoutActuallyEscaping(function) { function in
+          // An abandoned run, which does not end, retains the function permanently.
+          let holders = ClosureRetainBalance.countHolders(of: function)
+          defer { holders.letGo(of: function) }
           do {
             if isOwn {
               record.noteOwnScope()

@@ -104,6 +104,19 @@ import Testing
     #expect(!output.contains(/Everywhere\w*\.swift:\d/), "\(output)")
   }
 
+  /// In an order, the run is abandoned, while its task still holds the body of the test.
+  @Test(.unless(.suitesAreInRealTime)) func aStuckTestEndsInAnOrder() async throws {
+    let (records, child) = try await run(
+      "EverywhereTraitSamples/(losesAContinuation|itsClock)",
+      ["CLOCKS_BLOCKED_AFTER": "0.5", "CLOCKS_EVERYWHERE_SEED": "1"])
+    #expect(child.exitCode == 1, "\(child.standardOutput)")
+    #expect(child.standardOutput.contains("Test run with 2 tests"), "\(child.standardOutput)")
+    let test = "EverywhereTests.EverywhereTraitSamples/losesAContinuation()"
+    let record = try #require(records[test]?.first, "\(child.standardOutput)")
+    #expect(record.passed == false && record.virtual == true)
+    #expect(record.failures?.count == 1)
+  }
+
   @Test func theTimelineOfATestOfXCTestHasTheNameOfTheTest() async throws {
     try await withTemporaryPath { folder in
       let (_, child) = try await run(

@@ -45,7 +45,10 @@ package final class EverywhereRecord: Sendable {
     }
   }
 
-  /// Notes that the test runs in virtual time because of its own trait, or of the test within which it runs.
+  /// Notes that the test runs in virtual time, of which nothing is known yet.
+  ///
+  /// That may remain so: the scope is that of the test's own trait, or of the test within which it runs; or the run is
+  /// abandoned.
   package func noteOwnScope() { lock.withLock { state.isVirtual = true } }
 
   /// Adds a reason if a test of XCTest has run in real time without one.
