@@ -118,7 +118,19 @@ extension SchedulerState {
     // The block runs in parallel with the test's jobs. An isolated deinit does so only if a thread of another test runs
     // it.
     if queue != .isolatedDeinit, let chooser = order.chooser { chooser.asked(.outsideWork) }
-    return idleness.dispatchedBlocks.begin(on: queue, isBarrier: isBarrier)
+    let number = idleness.dispatchedBlocks.begin(on: queue, isBarrier: isBarrier)
+    if let scope, scope.scope.options.isUnedited, runaway.blockBegins() {
+      runaway.testIsIdle()
+      if scope.passTime(runaway.pauses) { leaveOutBlocks() }
+    }
+    return number
+  }
+
+  /// Lets time move by one step, if only blocks and external tasks keep it from moving.
+  @inline(never)
+  private mutating func leaveOutBlocks() {
+    idleness.leaveOutParallelWork()
+    if !idleness.isQuiet { idleness.countEverything() }
   }
 
   /// Notes that a thread that was requested has come. Returns the number with which it acts; `nil` if it must not act.

@@ -45,6 +45,29 @@ final class EverywhereXCTMixedSamples: TimedSamples, @unchecked Sendable {
     check(3)
   }
 
+  // MARK: - Blocks submit each other
+
+  private static func submitUntil(_ isOver: Flag, on queue: DispatchQueue) {
+    queue.async { if !isOver.isSet { Self.submitUntil(isOver, on: queue) } }
+  }
+
+  func testBlocksThatSubmitEachOtherWhileTheMethodSleeps() {
+    let isOver = Flag()
+    Self.submitUntil(isOver, on: DispatchQueue(label: "serial"))
+    Self.submitUntil(isOver, on: .global())
+    Thread.sleep(forTimeInterval: 0.3)
+    isOver.set()
+    check(3)
+  }
+
+  func testBlocksThatSubmitEachOtherWhileATaskSleeps() async throws {
+    let isOver = Flag()
+    Self.submitUntil(isOver, on: DispatchQueue(label: "serial"))
+    try await Task.sleep(for: .milliseconds(300))
+    isOver.set()
+    check(3)
+  }
+
   // MARK: - The main thread is held while a job needs it
 
   func testSleepsWhileTheMainActorHasAJob() {

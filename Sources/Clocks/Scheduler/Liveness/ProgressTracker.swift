@@ -118,6 +118,8 @@ struct RunawayLimits: Sendable {
 struct RunawayGuard {
   var limits = RunawayLimits()
   /// Counts the jobs since the test was last idle, or since a task last began to wait for that, whichever is later.
+  ///
+  /// In an unedited suite, also counts the dispatched blocks.
   private(set) var jobs = 0
   /// Counts the calls of `testIsIdle`.
   private(set) var pauses: UInt64 = 0
@@ -134,6 +136,12 @@ struct RunawayGuard {
     // can be named in the report, so a job without a task is reported only after twice the limit.
     guard jobs > limits.jobs, task != 0 || jobs > 2 * limits.jobs else { return nil }
     return .jobs(limits.jobs, task: task)
+  }
+
+  /// Counts a dispatched block of an unedited suite. Returns whether the test counts as a runaway.
+  mutating func blockBegins() -> Bool {
+    jobs += 1
+    return jobs > limits.jobs
   }
 
   /// Notes that the test is idle, or that a task begins to wait until it is idle.
