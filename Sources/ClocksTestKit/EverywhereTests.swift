@@ -65,12 +65,13 @@ struct EverywhereTrait: TestTrait, SuiteTrait, TestScoping {
     try await Self.$isInside.withValue(true) {
       try await handler.provideScope(for: test, testCase: testCase) {
         try await withoutActuallyEscaping(function) { function in
-          // An abandoned run, which does not end, retains the function permanently.
+          // The program traps if the function is still retained at the end, and an abandoned run retains it
+          // permanently. So what the run has retained is released.
           let holders = ClosureRetainBalance.countHolders(of: function)
           defer { holders.letGo(of: function) }
           do {
             if isOwn {
-              record.noteOwnScope()
+              record.noteVirtualTime()
               return try await function()
             }
             let report: @Sendable (String) -> Void = {

@@ -144,7 +144,7 @@ extension Trait where Self == ConditionTrait {
 
   /// The thread continues after the test was abandoned, and before `comesLater` ends.
   @Test(.virtualTime) func blocksForAWhile() async {
-    _ = { Thread.sleep(forTimeInterval: 6) }()
+    _ = { Self.comesLaterHasBegun.wait() }()
   }
 
   @Test(.virtualTime) func scopeWithinLosesContinuation() async throws {
@@ -161,8 +161,11 @@ extension Trait where Self == ConditionTrait {
   }
 
   @Test func comesLater() async throws {
-    try await Task.sleep(for: .seconds(7))
+    Self.comesLaterHasBegun.signal()
+    try await Task.sleep(for: .seconds(1))
   }
+
+  private static let comesLaterHasBegun = DispatchSemaphore(value: 0)
 }
 
 @Suite(.onlyIfAskedToBeStuck) struct StuckExamples {

@@ -30,8 +30,8 @@ package enum Everywhere {
     // so tests that run in parallel do not share a file.
     one.run.salt = EverywhereSettings.salt(for: record)
     let outcome = await one(plan) { time in
-      // The body of an abandoned run never comes to its end.
-      record.noteOwnScope()
+      // The end of this closure is never reached in a run that is abandoned.
+      record.noteVirtualTime()
       defer { record.note(time) }
       testBegins()
       try await body()

@@ -43,7 +43,7 @@ enum EverywhereXCTest {
     guard let record else { return original() }
     if ThreadWaits.ofThread != nil {
       // The test runs within another one, in whose scope its time is virtual.
-      record.noteOwnScope()
+      record.noteVirtualTime()
       return original()
     }
     guard UnownedTask.currentID == nil, let plan = EverywhereSettings.plan(for: record) else {

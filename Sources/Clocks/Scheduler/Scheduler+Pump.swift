@@ -187,6 +187,7 @@ extension Scheduler {
     watchedJobHasRun(job, from: place, context)
   }
 
+  /// Checks the invariants, and lets the owners of leftovers see that the job has ended.
   @inline(never)
   private func watchedJobHasRun(
     _ job: ReadyJob, from place: JobPlace?, _ context: UnsafeMutablePointer<ThreadContext>

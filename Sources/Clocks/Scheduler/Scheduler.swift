@@ -100,9 +100,8 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   func nextAction(
     on executor: ExecutorKind, mayStay: Bool, thread number: Int, ended: UInt64, taken: ReadyJob?
   ) -> Action {
-    if ended != 0, hasLeftovers.load(ordering: .relaxed) {
-      TestCaseMembership.letGo(ofEnded: ended)
-    }
+    // The task may be a leftover, which its test case keeps.
+    if ended != 0, hasLeftovers.load(ordering: .relaxed) { TestCaseMembership.letGo(of: ended) }
     lock.lock()
     // The reference is released without the lock. A debug build would copy a `RetainedTask` several times.
     var reference = ended == 0 ? 0 : state.liveTasks.removeReference(ended)

@@ -122,6 +122,7 @@ enum RuntimeHooks {
         let running, ownership.adopt(leftover: id, of: owner, by: running)
       {
         (owner, isNew) = (running, true)
+        TestCaseMembership.letGo(of: id)
       }
       if owner == nil, isNew, TestCaseMembership.isOn {
         owner = TestCaseMembership.hasMade(job, isCertain: false)
@@ -138,8 +139,8 @@ enum RuntimeHooks {
     runElsewhere(job, on: executor)
   }
 
-  /// Notes that a task may have ended in the actor drain that the current thread runs, if any. Called when an unowned job
-  /// becomes ready.
+  /// Called when an unowned job becomes ready. Notes whether a task may have ended in the actor drain that the current
+  /// thread runs.
   ///
   /// A task that ends is no longer current when it resumes the task that waits for it.
   @inline(never)

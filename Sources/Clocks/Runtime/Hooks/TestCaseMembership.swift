@@ -4,7 +4,8 @@ import Synchronization
 /// The unowned tasks of each test case of Swift Testing.
 ///
 /// A test case has no owner until it makes its first clock, or uses one made outside of it. The tasks that it
-/// starts before then are kept here, so that the clock's owner can *adopt* the whole test case.
+/// starts before then are kept here, so that the clock's owner can *adopt* the whole test case. When its clocks are
+/// gone, its leftovers are kept here for its next clock.
 enum TestCaseMembership {
   private struct Member: TaskTableEntry {
     static var none: Self { Self(testCase: 0, word: 0) }
@@ -32,8 +33,8 @@ enum TestCaseMembership {
   @exclusivity(unchecked) nonisolated(unsafe) private static var newest: UInt64 = 0
   @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256
-  /// The number of members that may be checked for what drains have ended since the last check.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var checksDue = 0
+  /// Counts the drains in which a task has ended since all members were last checked.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var uncheckedDrains = 0
   private static let on = Atomic(false)
 
   /// Whether a test case has begun in this process. Before that, no members are kept.
@@ -136,16 +137,16 @@ enum TestCaseMembership {
   static func letGoOfEnded() {
     guard isOn else { return }
     let over: [RetainedTask] = lock.withLock {
-      checksDue += 512
-      guard checksDue >= members.count else { return [] }
-      checksDue = 0
+      uncheckedDrains += 1
+      guard uncheckedDrains * 512 >= members.count else { return [] }
+      uncheckedDrains = 0
       return removeEnded()
     }
     withExtendedLifetime(over) {}
   }
 
-  /// Removes a task that is over. Expected O(1).
-  static func letGo(ofEnded id: UInt64) {
+  /// Removes a task that is over, or that another test has adopted. Expected O(1).
+  static func letGo(of id: UInt64) {
     let over: RetainedTask? = lock.withLock { members.remove(id).takenOver }
     withExtendedLifetime(over) {}
   }
@@ -154,7 +155,7 @@ enum TestCaseMembership {
   static func runJob(of task: UnownedJob, _ id: UInt64, _ body: () -> Void) {
     guard isOn, id != 0, UnownedTask.retainIfReadable(task) else { return body() }
     body()
-    if TaskStatus(of: task).isOver { letGo(ofEnded: id) }
+    if TaskStatus(of: task).isOver { letGo(of: id) }
     UnownedTask.release(task)
   }
 
@@ -200,7 +201,7 @@ enum TestCaseMembership {
 
   /// Adds tasks that outlive the clocks of a test case, so that its next clock adopts them.
   ///
-  /// Does nothing if the test case is not known by that id.
+  /// Does nothing if no test case has that id. Leaves out tasks that the test's next clock, made meanwhile, has adopted.
   static func takeBack(_ tasks: [RetainedTask], of testCase: UInt64) {
     let over = lock.withLock {
       guard testCases.contains(testCase) else { return [RetainedTask]() }

@@ -200,7 +200,7 @@ extension RuntimeHooks {
     // Moved before the record may be used for another job, which would use the same memory.
     let awaiting = context?.move().ownersAwaitingEnd
     if isRetained {
-      if TaskStatus(of: job).isOver { TestCaseMembership.letGo(ofEnded: id) }
+      if TaskStatus(of: job).isOver { TestCaseMembership.letGo(of: id) }
       UnownedTask.release(job)
     } else if thread.pointee.mayHaveEndedTask {
       thread.pointee.mayHaveEndedTask = false
@@ -217,9 +217,11 @@ extension RuntimeHooks {
   static func runWithoutOwner(_ job: UnownedJob, _ body: () -> Void) {
     let task = taskID(of: job)
     if let context = ThreadState.existing?.pointee.context {
-      // Within another job, an owner waits for the end of that one. Without a job, this package runs a task of its own
-      // while the hooks are installed. A record would be the first one, and start a thread (`CurrentTaskSlot`).
-      return context.pointee.isInJob ? runUnowned(job, of: task, body) : body()
+      // Within another job, an owner waits for the end of that one.
+      if context.pointee.isInJob { return runUnowned(job, of: task, body) }
+      // The hooks may be being installed: then the task is one of this package, and needs no record. The first record
+      // of a process would start a thread (`CurrentTaskSlot`).
+      return TestCaseMembership.runJob(of: job, task, body)
     }
     let running = ExternalTaskRegistry.beginJob(of: task)
     let thread = running.pointee.thread!
