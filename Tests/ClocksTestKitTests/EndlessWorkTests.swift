@@ -294,9 +294,15 @@ private struct SendableRun: @unchecked Sendable { let value: XCTestRun? }
     let child = try await Stuck.run("EndlessWorkExamples.*/\(test)\\(")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
-    // Each job that blocks for a while is reported, before the loop is.
-    let isOne = child.issues.count == 1
-    #expect(isOne || test == "blocksInALoopAndGoesOn" && child.issues.count > 1, "\(output)")
+    let hasSeveral =
+      switch test {
+      // Each job that blocks for a while is reported, before the loop is.
+      case "blocksInALoopAndGoesOn": true
+      // The test has a loop, too. On a busy machine, the loop is reported before the process ends.
+      case "advancesBesideABlockedBlock": output.contains("has run for more than")
+      default: false
+      }
+    #expect(child.issues.count == 1 || hasSeveral && child.issues.count > 1, "\(output)")
     #expect(output.contains(report), "\(output)")
     #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
   }
