@@ -1,9 +1,9 @@
 /// A schedule as a short text, which states how the schedule differs from first in, first out.
 ///
-/// `2:a?1=3,a.3<b.5,b~1<a.4:8f3a` consists of the version of the model, the choices, the constraints, and 16 bits
-/// of the hash of the run. A token without choices has version 1.
+/// `2:a?1=3,a.3<b.5,b~1<a.4:8f3a` consists of its version, the choices, the constraints, and 16 bits of the
+/// hash of the run. A token without choices has version 1.
 package struct ScheduleToken: Hashable, Sendable {
-  /// The version of the model: how steps are named, and what first in, first out means.
+  /// Changes with the rules by which steps are named and follow each other first in, first out.
   static let version = 2
   /// The version of tokens without choices.
   private static let oldest = 1
@@ -20,9 +20,9 @@ package struct ScheduleToken: Hashable, Sendable {
       switch self {
       case .version(let version):
         """
-        it is of version \(version) of the model, but this package has version \(ScheduleToken.version), and \
-        no longer knows which order the token stands for. Search again with `.schedules`, and use the new \
-        token.
+        it has version \(version), but this package reads versions \(ScheduleToken.oldest) to \
+        \(ScheduleToken.version), and does not know which order the token stands for. Search again with \
+        `.schedules`, and use the new token.
         """
       case .damaged(let part):
         """

@@ -337,7 +337,7 @@ private actor Adder {
     #expect(
       try await text(.standard, slack: .seconds(-1)).first?.contains("cannot be negative") == true)
     #expect(
-      try await text(.schedule("3:a.1<b.1:0000")).first?.contains("it is of version 3") == true)
+      try await text(.schedule("3:a.1<b.1:0000")).first?.contains("it has version 3") == true)
     #expect(
       try await text(.schedule("1:a.1<b.1")).first?.contains("is not part of a token")
         == true)
