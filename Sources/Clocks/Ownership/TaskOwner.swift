@@ -72,6 +72,9 @@ class TaskOwner: @unchecked Sendable {
   /// known.
   final let maker: UInt64
 
+  /// The task of the test case that the owner has adopted last; 0 if there is none.
+  final let adopted = Atomic<UInt64>(0)
+
   /// Guarded by the lock of `TaskOwnership`.
   @exclusivity(unchecked) nonisolated(unsafe) final var registration = OwnerRegistration()
 

@@ -9,7 +9,6 @@ final class TaskOwnership: Sendable {
   static let shared = TaskOwnership()
 
   // Read without the lock, written under it.
-
   /// The number of registered owners.
   private let count = Atomic<Int>(0)
   private let hasProcessWide = Atomic(false)
@@ -46,9 +45,12 @@ final class TaskOwnership: Sendable {
 
   // MARK: - Owners
 
-  /// Registers `owner` for one more clock. `newestTask` is called without the lock.
-  func retain(_ owner: TaskOwner, newestTask: () -> UInt64) {
-    if lock.withLock({ addClock(to: owner) }) { setWatermark(of: owner, newestTask) }
+  /// Registers `owner` for one more clock. Returns whether it is the only one. `newestTask` is called without the lock.
+  @discardableResult
+  func retain(_ owner: TaskOwner, newestTask: () -> UInt64) -> Bool {
+    guard lock.withLock({ addClock(to: owner) }) else { return false }
+    setWatermark(of: owner, newestTask)
+    return true
   }
 
   /// Returns whether the watermark is unknown. If threads A and B register one owner concurrently, both set one.
@@ -86,6 +88,8 @@ final class TaskOwnership: Sendable {
       for index in 0..<tasks.count {
         // Does nothing for a task that was transferred to another owner.
         owners.remove(tasks[index], of: owner)
+        // Another owner's thread may run the task in an actor drain, and must not take it for a new one.
+        unowned.insert(tasks[index])
       }
       if processWide?.owner === owner {
         removedProcessWide = processWide
@@ -128,11 +132,9 @@ final class TaskOwnership: Sendable {
   }
 
   var processWideUsers: [UInt64] { lock.withLock { processWide?.liveUsers ?? [] } }
-
   var registeredOwners: [TaskOwner] { lock.withLock { Array(registered.values) } }
 
   // MARK: - Tasks
-
   func knownOwner(of id: UInt64) -> TaskOwner? { isEmpty ? nil : lock.withLock { owners[id] } }
 
   /// Whether the task is known to belong to an owner, or to none.
@@ -158,7 +160,6 @@ final class TaskOwnership: Sendable {
 
   /// Registers a task for `owner` unless the task has another owner. Returns whether `owner` owns it now.
   func claim(_ id: UInt64, for owner: TaskOwner) -> Bool { claimed(id, for: owner).isOwn }
-
   /// Like `claim`; also returns whether the task had no owner before. Amortized O(1).
   func claimed(_ id: UInt64, for owner: TaskOwner) -> (isOwn: Bool, isNew: Bool) {
     lock.withLock {
@@ -168,10 +169,13 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Registers a task that `owner` has just created. Returns whether it was unknown. Amortized O(1).
-  func register(newTask id: UInt64, of owner: TaskOwner) -> Bool {
+  /// Registers a task that `owner` has just created, though another thread may have marked it as unowned. O(1).
+  ///
+  /// Returns whether it had no owner; `nil` if `owner` has no clock any more.
+  func register(newTask id: UInt64, of owner: TaskOwner) -> Bool? {
     lock.withLock {
-      guard owners[id] == nil, !unowned.contains(id) else { return false }
+      guard owner.registration.exists else { return nil }
+      guard owners[id] == nil else { return false }
       register(id, of: owner)
       return true
     }
@@ -302,12 +306,8 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  var census: (owners: Int, tasks: Int) {
-    lock.withLock { (registered.count, owners.count) }
-  }
-
+  var census: (owners: Int, tasks: Int) { lock.withLock { (registered.count, owners.count) } }
   var unownedBytes: Int { lock.withLock { unowned.chunkCount * 512 } }
-
   /// Stops the program if an invariant does not hold. O(tasks).
   func checkInvariants() {
     lock.withLock {

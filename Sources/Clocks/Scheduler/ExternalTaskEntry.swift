@@ -23,7 +23,7 @@ extension ExternalTasks {
     var task: RetainedTask?
     /// Whether the task may have run externally since it was last checked.
     var mayHaveRun = false
-    /// Whether the task has begun an `async let`. If so, the task is checked until it is over.
+    /// Whether the task may have an `async let`. If so, the task is checked.
     var hasAsyncLets = false
     /// The number of the task's jobs that run on user executors.
     var runs = 0
@@ -64,6 +64,14 @@ extension ExternalTasks {
       guard let task else { return false }
       let status = TaskStatus(of: task.job)
       return !status.isOver && (status.isActive || hasAsyncLets || status.hasPreference)
+    }
+
+    /// Notes that the task was found not to be external. Returns whether the entry has changed.
+    mutating func wasChecked() -> Bool {
+      let hasNoAsyncLet = hasAsyncLets && task.map { TaskStatus.mayHaveAsyncLet($0.job) } != true
+      if hasNoAsyncLet { hasAsyncLets = false }
+      defer { mayHaveRun = false }
+      return mayHaveRun || hasNoAsyncLet
     }
 
     mutating func become(_ new: State) {

@@ -22,10 +22,8 @@ struct ExternalTasks: ~Copyable {
   /// Whether tasks have to be checked before the test counts as idle.
   @_transparent
   var mustVerify: Bool { !isVerified && areAnyUnverified }
-
   @_transparent
   var areAnyUnverified: Bool { unverified.count > 0 }
-
   @_transparent
   var areOutstanding: Bool { (external > 0 || running > 0) && !areLeftOut }
 
@@ -140,10 +138,13 @@ struct ExternalTasks: ~Copyable {
 
   private mutating func taskReturned(_ id: UInt64, _ old: Entry, wasOver: Bool = true) {
     changes += 1
-    if case .awaitingAsyncLet = old.state { awaitingAsyncLets.removeAll { $0 == id } }
     // What the task did before it returned has been taken into account. Only what it has done since matters.
     let status = old.task.map { TaskStatus(of: $0.job) }
-    let mayHaveRun = status.map { $0.isActive || $0.isOver && !wasOver } ?? false
+    var mayHaveRun = status.map { $0.isActive || $0.isOver && !wasOver } ?? false
+    if case .awaitingAsyncLet = old.state {
+      awaitingAsyncLets.removeAll { $0 == id }
+      if old.mayHaveRun { mayHaveRun = true }  // The task's own job may still run.
+    }
     guard mayHaveRun || old.mayBecomeExternal || old.runs > 0 else { return replace(id, by: .none) }
     var entry = old
     entry.become(.unverified)
@@ -200,16 +201,16 @@ struct ExternalTasks: ~Copyable {
         entry.isSeenExternal = isSeenExternal(state, task)
         if entry.isSeenExternal { external.append(id) }
         replace(id, by: entry)
-      } else if entry.mayBecomeExternal {
-        if entry.mayHaveRun {
-          entry.mayHaveRun = false
-          replace(id, by: entry)
-        }
-        unverified[kept] = id
-        kept += 1
       } else {
-        replace(id, by: .none)
-        released.append(task)
+        let isChanged = entry.wasChecked()
+        if !entry.mayBecomeExternal {
+          replace(id, by: .none)
+          released.append(task)
+        } else {
+          if isChanged { replace(id, by: entry) }
+          unverified[kept] = id
+          kept += 1
+        }
       }
     }
     unverified.keepFirst(kept)

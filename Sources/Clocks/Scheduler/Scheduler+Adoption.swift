@@ -30,7 +30,7 @@ extension Scheduler {
   }
 
   /// Returns an owner as a scheduler: every owner is one.
-  private static func scheduler(_ owner: TaskOwner?) -> Scheduler? {
+  static func scheduler(_ owner: TaskOwner?) -> Scheduler? {
     owner.map { unsafeDowncast($0, to: Scheduler.self) }
   }
 
@@ -51,7 +51,11 @@ extension Scheduler {
       scheduler.noteClockInScope()
       return scheduler
     }
-    let known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
+    var known = running ?? scheduler(TaskOwnership.shared.owner(of: task))
+    // Another scheduler may have adopted the task since its job began for a scheduler whose clocks are gone.
+    if known?.hasLeftovers.load(ordering: .relaxed) == true {
+      known = scheduler(TaskOwnership.shared.knownOwner(of: task)) ?? known
+    }
     if known == nil, TestLibraries.isXCTestRunning {
       // XCTest runs one test at a time, but in several tasks: `setUp`, the test, `tearDown`.
       let scheduler = retainProcessWide(at: origin)
@@ -66,7 +70,7 @@ extension Scheduler {
       return scheduler
     }
     let scheduler = known ?? Scheduler(origin: origin, isTestKnown: true)
-    scheduler.retain()
+    let isOnlyClock = scheduler.retain()
     scheduler.noteClockInScope()
     // The task is claimed even if the current thread already runs for the scheduler: the scheduler's first clocks may
     // have been freed, and with them the entries of its tasks.
@@ -74,7 +78,7 @@ extension Scheduler {
     scheduler.admitCurrentTask()
     if known == nil { scheduler.addMaker() }
     // The test may have started tasks before it made its first clock, or before it had no clock for a while.
-    if known == nil || scheduler.hasLeftovers.load(ordering: .relaxed),
+    if isOnlyClock || scheduler.hasLeftovers.load(ordering: .relaxed),
       TestCaseMembership.isTestCase(task), SwiftTesting.isRunningCase
     {
       scheduler.hasLeftovers.store(false, ordering: .relaxed)
@@ -108,24 +112,6 @@ extension Scheduler {
       Scheduler(origin: origin)
     }
     return unsafeDowncast(owner, to: Scheduler.self)
-  }
-
-  /// Keeps the scheduler registered for one more clock, until `release`.
-  func retain() { TaskOwnership.shared.retain(self, newestTask: UnownedTask.newestID) }
-
-  func release() {
-    guard TaskOwnership.shared.release(self), !isProcessWide else { return }
-    // The test of a closed scope is over; any other test may continue without a clock.
-    let (left, test) = change { state in
-      (state.liveTasks.unfinished.map(\.handle), isOver ? [] : state.testLifetime.tasks)
-    }
-    guard isOver || !test.isEmpty else { return }
-    let tasks = left.filter { !test.contains($0) }
-    guard !tasks.isEmpty else { return }
-    hasLeftovers.store(true, ordering: .relaxed)
-    areJobsWatched.store(true, ordering: .releasing)
-    TaskOwnership.shared.leave(tasks.map(\.id), of: self) { test.allSatisfy(\.isOver) }
-    TestCaseMembership.takeBack(tasks, of: maker)
   }
 
   /// Whether the current thread runs the current task's job for the scheduler, which therefore owns the task.
@@ -261,18 +247,19 @@ extension Scheduler {
   /// Adopts all tasks of the test case of the current task, which was unowned until now.
   ///
   /// O(members) for the first task of a test case, and O(1) for each later one.
-  private func adoptTestCase(of task: UInt64) {
+  func adoptTestCase(of task: UInt64) {
     guard TestCaseMembership.isOn else { return }
-    TestCaseMembership.adopt(task, by: self) { member, isTestCase in
+    let testCase = TestCaseMembership.adopt(task, by: self) { member, isTestCase in
       change { state in
         state.liveTasks.insert(member)
         if member.id != task {
-          // A job of the member may be running.
-          state.idleness.externalTasks.noteMayRunExternally(member)
+          // A job of the member may be running, and it may have begun an `async let`, which is no member.
+          state.idleness.externalTasks.noteMayRunExternally(member, hasAsyncLets: true)
         }
         return isTestCase ? state.testLifetime.add(user: member) : []
       }
     }
+    if let testCase { adopted.store(testCase, ordering: .relaxed) }
   }
 
   /// Notes that the current task makes a clock, if a test case runs in it.

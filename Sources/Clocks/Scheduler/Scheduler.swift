@@ -148,6 +148,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let isOfCancelledTask =
       scope != nil && !isNew && UnownedTask(job: job.job).isKnownToBeCancelled
     let task = isNew ? UnownedTask(job: job.job).retainedIfReadable?.asWord : nil
+    defer { if isNew, hasLeftovers.load(ordering: .relaxed) { leaveIfLate(job.job) } }
     change { state in
       if let task { state.liveTasks.insert(job.taskID, takingOver: task) }
       if state.isObserved {
@@ -180,7 +181,6 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func enqueue(_ job: DelayedJob) { sleepVirtually(job) }
-
   #if !canImport(CRT) && !canImport(WASILibc)
     override func reading(of clock: clockid_t) -> timespec? {
       let isDate = SystemClocks.isDate(clock)
@@ -302,6 +302,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       }
       return handle.map { state.liveTasks.insert(pruning: $0) } ?? []
     }
+    if hasLeftovers.load(ordering: .relaxed) { leaveIfLate(task) }
   }
 
   @discardableResult

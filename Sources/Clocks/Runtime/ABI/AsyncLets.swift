@@ -15,6 +15,28 @@ extension TaskStatus {
         below: MemoryCopy(ofTask: unsafeBitCast(task, to: UInt.self)), isHeldBack: isHeldBack)
   }
 
+  /// Whether a task has an `async let`, or is not suspended, so that it may have one.
+  static func mayHaveAsyncLet(_ task: UnownedJob) -> Bool {
+    guard StatusProbe.here.readsAsyncLets else { return false }
+    let status = TaskStatus(of: task)
+    guard !status.isActive, !status.isOver else { return status.isActive }
+    // Another thread may resume the task meanwhile.
+    guard let records = MemoryCopy(ofTask: unsafeBitCast(task, to: UInt.self))?.records else {
+      return true
+    }
+    return records.contains { asyncLet(in: $0) != nil }
+      || TaskStatus(of: task).flags != status.flags
+  }
+
+  /// The `async let` that a status record of its parent stands for.
+  private static func asyncLet(in record: MemoryCopy) -> MemoryCopy? {
+    guard record.kind == TaskABI.Record.Kind.childTask,
+      let child = MemoryCopy(ofTask: record[TaskABI.Record.content]),
+      child.half(TaskABI.Job.flags) & TaskABI.JobFlags.isAsyncLet != 0
+    else { return nil }
+    return child
+  }
+
   // The functions below read the records even if the layout probe has not verified their layout.
 
   /// Returns whether a suspended task awaits an `async let` of its own that runs, is enqueued, or has just ended.
@@ -54,10 +76,7 @@ extension TaskStatus {
     below task: MemoryCopy?, depth: Int = 0, isHeldBack: (UInt64) -> Bool
   ) -> Bool {
     (task?.records ?? []).contains { record in
-      guard record.kind == TaskABI.Record.Kind.childTask,
-        let child = MemoryCopy(ofTask: record[TaskABI.Record.content]),
-        child.half(TaskABI.Job.flags) & TaskABI.JobFlags.isAsyncLet != 0
-      else { return false }
+      guard let child = asyncLet(in: record) else { return false }
       let status = TaskStatus(flags: child.half(TaskABI.Task.status))
       if status.isOver { return false }
       if status.isActive

@@ -128,6 +128,18 @@ enum RunningJobs {
     return false
   }
 
+  /// Whether a job of the task runs, other than an actor drain. Requires `lock`. O(threads).
+  static func isAny(of task: UInt64) -> Bool {
+    var place = first
+    while let job = place {
+      if job.pointee.epoch.load(ordering: .acquiring) != 0, self.task(of: job) == task {
+        return true
+      }
+      place = job.pointee.next
+    }
+    return false
+  }
+
   /// A running job.
   struct Found {
     fileprivate let record: RunningJob

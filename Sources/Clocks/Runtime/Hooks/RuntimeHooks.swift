@@ -125,8 +125,9 @@ enum RuntimeHooks {
         TestCaseMembership.letGo(of: id)
       }
       if owner == nil, isNew, TestCaseMembership.isOn {
-        owner = TestCaseMembership.hasMade(job, isCertain: false)
+        owner = TestCaseMembership.hasMade(job, isCertain: false, for: running)
       }
+      if owner == nil, id != 0 { owner = TestCaseMembership.adopter(ofAsyncLet: job) }
       if let owner {
         owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: isNew)
         return

@@ -75,18 +75,26 @@ enum TestCaseMembership {
   ///
   /// If an owner has adopted the current task meanwhile, registers the new task for that owner, and returns the owner.
   ///
-  /// - Parameter isCertain: Whether the creation was seen. If not, the current task may have resumed a task of another
-  ///   test case that is younger than itself. So a member stays in its test case.
-  static func hasMade(_ task: UnownedJob, isCertain: Bool = true) -> TaskOwner? {
+  /// - Parameters:
+  ///   - isCertain: Whether the creation was seen. If not, the current task may have resumed a task of another test case
+  ///     that is younger than itself. So a member stays in its test case.
+  ///   - former: The owner for which the thread runs the current task, and whose last clock is gone. Another thread
+  ///     may be about to take the current task back.
+  static func hasMade(
+    _ task: UnownedJob, isCertain: Bool = true, for former: TaskOwner? = nil
+  ) -> TaskOwner? {
     // If the task is older than the current one, the current one has not created it, but resumed it.
-    guard let maker = UnownedTask.currentID, taskID(of: task) > maker else { return nil }
+    guard isOn, let maker = currentMaker, taskID(of: task) > maker else { return nil }
+    let known = former?.testCase ?? 0
     let (owner, over): (TaskOwner?, [RetainedTask]) = lock.withLock {
       guard !isTestCase(created: taskID(of: task)), isCertain || members[taskID(of: task)].isNone
       else { return (nil, []) }
-      if let owner = TaskOwnership.shared.knownOwner(of: maker) {
-        return (TaskOwnership.shared.claim(taskID(of: task), for: owner) ? owner : nil, [])
+      let testCase = testCase(of: maker) ?? (testCases.contains(known) ? known : nil)
+      let ownership = TaskOwnership.shared
+      if let owner = ownership.knownOwner(of: maker) ?? testCase.flatMap(ownership.knownOwner) {
+        return (ownership.claim(taskID(of: task), for: owner) ? owner : nil, [])
       }
-      return (nil, testCase(of: maker).flatMap { insert(task, of: $0) } ?? [])
+      return (nil, testCase.flatMap { insert(task, of: $0) } ?? [])
     }
     withExtendedLifetime(over) {}
     return owner
@@ -102,12 +110,36 @@ enum TestCaseMembership {
     lock.lock()
     // Under the lock, because an owner may have come meanwhile, and adopted the test case.
     let isWithoutOwner = TaskOwnership.shared.isEmpty
-    if isWithoutOwner, id > maker, !isTestCase(created: id), let testCase = testCase(of: maker) {
-      over = insert(task, of: testCase)
+    if isWithoutOwner, id > maker, !isTestCase(created: id) {
+      if let testCase = testCase(of: maker) {
+        over = insert(task, of: testCase)
+      } else if let maker = currentMaker, let testCase = testCase(of: maker) {
+        over = insert(task, of: testCase)
+      }
     }
     lock.unlock()
     withExtendedLifetime(over) {}
     return isWithoutOwner
+  }
+
+  /// The current task or, because an `async let` is no member, the task around it that is none.
+  private static var currentMaker: UInt64? {
+    RuntimeFunctions.currentTask.map { taskID(of: taskAround($0)) }
+  }
+
+  private static func taskAround(_ task: UnownedJob) -> UnownedJob {
+    guard StatusProbe.here.readsChildren else { return task }
+    var task = task
+    while TaskStatus.isAsyncLet(task), let parent = TaskStatus.parent(of: task) { task = parent }
+    return task
+  }
+
+  /// The owner that has adopted the parent of an unowned `async let`, which becomes the owner of both.
+  static func adopter(ofAsyncLet task: UnownedJob) -> TaskOwner? {
+    guard isOn, TaskStatus.isKnownToBeReadable, TaskStatus.isAsyncLet(task),
+      let owner = TaskOwnership.shared.knownOwner(of: taskID(of: taskAround(task)))
+    else { return nil }
+    return TaskOwnership.shared.claim(taskID(of: task), for: owner) ? owner : nil
   }
 
   /// Whether a task that was just created runs a test case. It does not belong to the test case of the task that has
@@ -164,7 +196,12 @@ enum TestCaseMembership {
     members.visitAll { member in
       if TaskStatus(of: member.task.job).isOver { over.append(member.task.id) }
     }
-    let removed = over.all.compactMap { members.remove($0).takenOver }
+    // Thread A, which has run a task to its end, may be about to resume another member that waits for it. Until A's job
+    // has ended, the next owner has to know of both. Then A lets go of the task itself.
+    let ended =
+      over.count == 0
+      ? [] : RunningJobs.lock.withLock { over.all.filter { !RunningJobs.isAny(of: $0) } }
+    let removed = ended.compactMap { members.remove($0).takenOver }
     limit = max(256, members.count * 2)
     return removed
   }
@@ -177,15 +214,18 @@ enum TestCaseMembership {
   ///   - id: The id of a task that belongs to `owner` already, and whose test case is transferred.
   ///   - take: Called for each task in order of creation, under the lock. Returns tasks to release without the lock.
   ///   - isTestCase: Whether the task runs the test case.
+  /// - Returns: The task that runs the test case; `nil` if nothing was transferred.
   static func adopt(
     _ id: UInt64, by owner: TaskOwner,
     _ take: (RetainedTask, _ isTestCase: Bool) -> [RetainedTask]
-  ) {
+  ) -> UInt64? {
     var over: [RetainedTask] = []
+    var found: UInt64?
     let adopted: [RetainedTask] = lock.withLock {
       guard let testCase = testCase(of: id), TaskOwnership.shared.claim(testCase, for: owner) else {
         return []
       }
+      found = testCase
       let adopted = members.all.filter { $0.testCase == testCase }
         .sorted { $0.task.id < $1.task.id }
       return adopted.compactMap { member in
@@ -197,23 +237,44 @@ enum TestCaseMembership {
       }
     }
     withExtendedLifetime((adopted, over)) {}
+    return found
   }
 
   /// Adds tasks that outlive the clocks of a test case, so that its next clock adopts them.
   ///
-  /// Does nothing if no test case has that id. Leaves out tasks that the test's next clock, made meanwhile, has adopted.
-  static func takeBack(_ tasks: [RetainedTask], of testCase: UInt64) {
-    let over = lock.withLock {
-      guard testCases.contains(testCase) else { return [RetainedTask]() }
-      return tasks.filter { TaskOwnership.shared.knownOwner(of: $0.id) == nil }
-        .flatMap { insert($0.job, of: testCase) ?? [] }
+  /// Adds nothing if no test case has that id. Leaves out tasks that the test's next clock, made meanwhile, has adopted.
+  ///
+  /// - Parameter leave: Makes the tasks unowned, and returns them. Called under the lock: from then on, the tasks may
+  ///   create others, for which `hasMade` has to find the test case.
+  /// - Returns: The result of `leave`.
+  static func takeBack(
+    of testCase: UInt64, _ leave: () -> [RetainedTask]
+  ) -> [RetainedTask] {
+    guard isOn else { return leave() }
+    let (left, over) = lock.withLock {
+      let left = leave()
+      guard !left.isEmpty, testCases.contains(testCase) else { return (left, [RetainedTask]()) }
+      let over = left.flatMap { task in
+        TaskOwnership.shared.knownOwner(of: task.id) == nil
+          ? insert(task.job, of: testCase) ?? [] : []
+      }
+      return (left, over)
     }
     withExtendedLifetime(over) {}
+    return left
   }
 
   /// The owner that has adopted a task since its job was handed to a thread as unowned.
   @_transparent
   static func adopter(of id: UInt64) -> TaskOwner? {
     isOn && id != 0 ? TaskOwnership.shared.knownOwner(of: id) : nil
+  }
+}
+
+extension TaskOwner {
+  /// The task that runs the owner's test case; another task or 0 if no test case is known.
+  final var testCase: UInt64 {
+    let adopted = adopted.load(ordering: .relaxed)
+    return adopted == 0 ? maker : adopted
   }
 }

@@ -6,7 +6,6 @@ import ClocksSupport
 /// The creation of tasks, which shows for certain which task creates which.
 enum TaskCreation {
   // Written when the hooks are installed, and by tests.
-
   nonisolated(unsafe) static var isSeen = false
   /// Whether the creation of `async let` tasks is seen.
   nonisolated(unsafe) static var seesAsyncLets = false
@@ -19,11 +18,11 @@ enum TaskCreation {
       guard TaskStatus.isReadable else { return }
       // All functions are redirected in one pass, because each pass reads all call tables of the process.
       // `JobRuns.entries` may be empty.
-      let entries =
-        [createTask.entry, beginAsyncLet.entry, IsolatedDeinits.entry] + JobRuns.entries
+      let others = [IsolatedDeinits.entry, ImmediateTasks.entry] + JobRuns.entries
+      let entries = [createTask.entry, beginAsyncLet.entry] + others
       let seen = CallTables.redirectEach(entries, in: .users)
       (isSeen, seesAsyncLets) = (seen.contains(0), seen.contains(1))
-      JobRuns.areSeen = seen.contains(3)
+      JobRuns.areSeen = seen.contains(4)
       seesTestCases =
         CallTables.redirect([createTestCase.entry], in: .library("libTesting.so"))
         || LoadedImage.all(named: "libTesting.so").isEmpty
@@ -64,13 +63,14 @@ enum TaskCreation {
     let id = taskID(of: task)
     if let thread, thread.pointee.arrivedTask == id { return }
     guard !TaskStatus(of: task).isOver else { return }
-    if let owner = creator {
-      // A task that is known has had a job that reached the hooks, or that `JobRuns` has noted as external.
-      guard TaskOwnership.shared.register(newTask: id, of: owner) else { return }
+    let running = creator
+    if let owner = running, let isNew = TaskOwnership.shared.register(newTask: id, of: owner) {
+      // A task that has an owner has had a job that reached the hooks, or that `JobRuns` has noted as external.
+      guard isNew else { return }
       owner.taskWasCreated(task)
       owner.taskMayRunExternally(task)
     } else if !capturesNextTask {
-      guard TestCaseMembership.isOn, let owner = TestCaseMembership.hasMade(task) else {
+      guard let owner = TestCaseMembership.hasMade(task, for: running) else {
         return TaskOwnership.shared.register(newUnownedTask: id)
       }
       owner.taskWasCreated(task)
@@ -168,7 +168,7 @@ enum JobRuns {
     guard StatusProbe.here.readsChildren, let parent = TaskStatus.parent(of: task),
       let owner = owner(of: parent, taskID(of: parent))
     else { return nil }
-    if TaskOwnership.shared.register(newTask: id, of: owner) { owner.taskWasCreated(task) }
+    if TaskOwnership.shared.register(newTask: id, of: owner) == true { owner.taskWasCreated(task) }
     return owner
   }
 }
