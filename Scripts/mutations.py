@@ -287,7 +287,15 @@ guarantee(
     ("ThreadContext.takes", "|| id == wakingTask", "|| id != 0"),
     ("RuntimeSleeps.replace", "entries.replace(task, by: entry)", "entries[task]"),
     ("Duration.roundedUpAfterReadingTheClockTwice", "attoseconds - remainder + unit", "attoseconds - remainder"),
-    ("Scheduler.reading", "isDate ? saturatingSum(now, dateOffset) : now", "now"),
+    ("Scheduler.virtualReading", "isDate ? saturatingSum(now, dateOffset) : now", "now"),
+)
+guarantee(
+    "A signal handler reads the clock whatever it has interrupted",
+    "SignalHandlerTests",
+    ("Lock.lockSoon", "holder == 0 ? yields >= 100 : holder == Self.currentThread", "false"),
+    ("Scheduler.virtualReading", "passed ?? virtualClock.published.time(ofDate: isDate)", "passed ?? .zero"),
+    ("TaskOwnership.ownerIfAvailable", "lock.withLockIfAvailable { lookUp(id, running) } ?? running",
+     "lock.withLock { lookUp(id, running) }"),
 )
 
 # --- Ownership and hooks
@@ -301,7 +309,7 @@ guarantee(
     ("TestCaseMembership.hasMade", "isCertain || members[taskID(of: task)].isNone", "true"),
     ("TestCaseMembership.insert", "!TaskStatus(of: task).isOver, ", ""),
     ("JobRuns.run", "return RuntimeHooks.runWithoutOwner(job, body)", "return body()"),
-    ("TaskOwnership.owner", "|| id > running.registration.watermark", "|| true"),
+    ("TaskOwnership.lookUp", "|| id > running.registration.watermark", "|| true"),
     ("TaskCreation.hasMade", "return TaskOwnership.shared.register(newUnownedTask: id)", "return"),
     ("Scheduler.init", "Scheduler.running", "Scheduler.ofThread"),
     ("Scheduler.admitCurrentTask", "return isOwn", "return true"),

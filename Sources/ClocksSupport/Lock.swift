@@ -67,6 +67,59 @@ public struct Lock: ~Copyable, @unchecked Sendable {
     return try body()
   }
 
+  /// Runs `body` with the lock held. Returns `nil` if the thread holds the lock itself, or if another thread holds it
+  /// for long.
+  ///
+  /// A signal handler may call this. It may have interrupted a thread that holds the lock, or that holds what another
+  /// thread needs to leave the lock. So `body` takes no other lock, not even that of the memory allocator, and the
+  /// lock's rank does not matter.
+  @_transparent
+  public func withLockIfAvailable<Result>(_ body: () -> Result) -> Result? {
+    #if canImport(CRT) || canImport(WASILibc)
+      return withLock(body)
+    #else
+      guard pthread_mutex_trylock(mutex) == 0 || lockSoon() else { return nil }
+      defer { pthread_mutex_unlock(mutex) }
+      return body()
+    #endif
+  }
+
+  #if !canImport(CRT) && !canImport(WASILibc)
+    /// Waits for a lock that was held a moment ago, and takes it. Returns `false` if the wait would be too long.
+    @inline(never)
+    @usableFromInline func lockSoon() -> Bool {
+      // The thread that holds the lock may have been interrupted on a busy machine.
+      let limit = RealTime(in: .milliseconds(100))
+      var yields = 0
+      while !limit.hasPassed {
+        #if os(Linux) && canImport(Glibc)
+          // A thread notes that it holds a lock just after it has taken it, and no longer just before it leaves it. In
+          // between, the current thread may hold the lock although no thread is noted.
+          let holder = mutex.pointee.__data.__owner
+          if holder == 0 ? yields >= 100 : holder == Self.currentThread { return false }
+        #endif
+        sched_yield()
+        yields += 1
+        if pthread_mutex_trylock(mutex) == 0 { return true }
+      }
+      return false
+    }
+  #endif
+
+  #if os(Linux) && canImport(Glibc)
+    /// What the C library notes in a lock that the current thread holds: the kernel's number of the thread.
+    private static var currentThread: CInt {
+      var mutex = pthread_mutex_t()
+      pthread_mutex_init(&mutex, nil)
+      pthread_mutex_lock(&mutex)
+      defer {
+        pthread_mutex_unlock(&mutex)
+        pthread_mutex_destroy(&mutex)
+      }
+      return mutex.__data.__owner
+    }
+  #endif
+
   /// Takes the lock until `unlock`. Only for the hottest code, because a debug build calls each closure.
   @_transparent
   public func lock() {

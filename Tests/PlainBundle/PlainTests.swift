@@ -8,7 +8,7 @@ import XCTest
 final class PlainTests: XCTestCase {
   static let all: [(String, (PlainTests) -> () throws -> Void)] = [
     ("testClocks", asyncTest(testClocks)), ("testSleeps", testSleeps),
-    ("testARunLoop", testARunLoop),
+    ("testARunLoop", testARunLoop), ("testSignals", asyncTest(testSignals)),
   ]
 
   /// The clocks that the bundle reads itself, in seconds.
@@ -59,6 +59,52 @@ final class PlainTests: XCTestCase {
     }
     CFRunLoopRun()
     XCTAssertEqual(Date().timeIntervalSince(start), 0.5, accuracy: 0.001)
+  }
+}
+
+extension PlainTests {
+  nonisolated(unsafe) private static var signals = 0
+  private static let mostSignals = 3_000
+
+  /// Reads the clocks in a signal handler while tasks run. Each signal is sent when the previous one was handled.
+  func testSignals() async {
+    var action = sigaction()
+    action.__sigaction_handler.sa_handler = { _ in
+      var (date, uptime, ofDay) = (timespec(), timespec(), timeval())
+      clock_gettime(CLOCK_REALTIME, &date)
+      clock_gettime(CLOCK_MONOTONIC_COARSE, &uptime)
+      gettimeofday(&ofDay, nil)
+      time(nil)
+      PlainTests.signals += 1
+    }
+    action.sa_flags = SA_RESTART
+    sigaction(SIGUSR1, &action, nil)
+    var thread = pthread_t()
+    // A thread that belongs to no test, and so sleeps in real time.
+    pthread_create(
+      &thread, nil,
+      { _ in
+        var blocked = sigset_t()
+        sigaddset(&blocked, SIGUSR1)
+        pthread_sigmask(SIG_BLOCK, &blocked, nil)
+        while PlainTests.signals < PlainTests.mostSignals {
+          let before = PlainTests.signals
+          kill(getpid(), SIGUSR1)
+          for _ in 0..<1_000 where PlainTests.signals == before { usleep(20) }
+        }
+        return nil
+      }, nil)
+    while Self.signals < Self.mostSignals {
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<20 {
+          group.addTask { @Sendable in
+            await Task.yield()
+            Task { @MainActor in await Task.yield() }
+          }
+        }
+      }
+    }
+    pthread_join(thread, nil)
   }
 }
 

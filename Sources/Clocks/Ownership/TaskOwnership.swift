@@ -17,20 +17,20 @@ final class TaskOwnership: Sendable {
   private let explored = Atomic(false)
 
   /// Guards everything below, and makes every access exclusive. Rank `taskOwnership`: no lock is taken under it.
-  private let lock = Lock(.taskOwnership)
+  let lock = Lock(.taskOwnership)
   /// Invariant: every owner here is also in `registered`, which keeps it alive.
-  @exclusivity(unchecked) nonisolated(unsafe) private var owners = OwnerTable()
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) var owners = OwnerTable()
   @exclusivity(unchecked) nonisolated(unsafe) private var registered:
     [ObjectIdentifier: TaskOwner] = [:]
   /// The owner of clocks made outside any task, where no test cases are known.
-  @exclusivity(unchecked) nonisolated(unsafe) private var processWide: ProcessWideOwner?
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) var processWide: ProcessWideOwner?
   /// The number of unowned jobs under way that were counted. A job may outlive the process-wide owner of its beginning.
   @exclusivity(unchecked) nonisolated(unsafe) private var unownedJobs = 0
   /// The owner of clocks made outside any task, if it is known which task runs which test case. It owns the tasks that
   /// use these clocks.
   @exclusivity(unchecked) nonisolated(unsafe) private var ofThreads: TaskOwner?
   /// The unowned tasks, unless `owners` has an owner for them. Tasks older than every owner have no entry.
-  @exclusivity(unchecked) nonisolated(unsafe) private var unowned = TaskSet()
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) var unowned = TaskSet()
   /// The number of chunks in `unowned` above which outdated chunks are dropped.
   @exclusivity(unchecked) nonisolated(unsafe) private var unownedLimit = 8
   @exclusivity(unchecked) nonisolated(unsafe) private var leftovers = LeftoverTasks()
@@ -136,27 +136,6 @@ final class TaskOwnership: Sendable {
 
   // MARK: - Tasks
   func knownOwner(of id: UInt64) -> TaskOwner? { isEmpty ? nil : lock.withLock { owners[id] } }
-
-  /// Whether the task is known to belong to an owner, or to none.
-  func isKnown(_ id: UInt64) -> Bool {
-    lock.withLock { owners[id] != nil || unowned.contains(id) }
-  }
-
-  /// The task's owner, or else the process-wide owner if it is awake. O(1).
-  ///
-  /// - Parameter running: The owner for which the task's thread runs. An unknown task that is newer than this owner
-  ///   belongs to it. An older task may belong to another test, and run here in an actor drain.
-  func owner(of id: UInt64, on running: TaskOwner? = nil) -> TaskOwner? {
-    lock.withLock {
-      if let owner = owners[id] { return owner }
-      if let running, !unowned.contains(id),
-        !running.registration.exists || id > running.registration.watermark
-      {
-        return running
-      }
-      return processWide?.ownerIfAwake
-    }
-  }
 
   /// Registers a task for `owner` unless the task has another owner. Returns whether `owner` owns it now.
   func claim(_ id: UInt64, for owner: TaskOwner) -> Bool { claimed(id, for: owner).isOwn }

@@ -1,5 +1,6 @@
 import ClocksDrawing
 import ClocksSupport
+import Synchronization
 
 /// Records what happens in a test.
 ///
@@ -126,4 +127,13 @@ final class Recorder: Sendable {
     actors.append(type)
     return UInt16(actors.count)
   }
+}
+
+/// Whether a recording was requested in runs that were too many to be recorded.
+final class RefusedRecording: Sendable {
+  private let wasAskedFor = Atomic(false)
+
+  var isKnown: Bool { wasAskedFor.load(ordering: .relaxed) }
+
+  func note() { wasAskedFor.store(true, ordering: .relaxed) }
 }

@@ -177,26 +177,20 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func asked(_ question: NondeterminismSource) {
-    change { $0.order.chooser?.asked(question) }
+    _ = changeIfAvailable { $0.order.chooser?.asked(question) }
   }
 
   override func enqueue(_ job: DelayedJob) { sleepVirtually(job) }
   #if !canImport(CRT) && !canImport(WASILibc)
-    override func reading(of clock: clockid_t) -> timespec? {
-      let isDate = SystemClocks.isDate(clock)
-      guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
-      let (now, dateOffset) = change { (scope.virtualClock.now, $0.scope?.dateOffset ?? .zero) }
-      return scope.start.reading(of: clock, after: isDate ? saturatingSum(now, dateOffset) : now)
-    }
+    override func reading(of clock: clockid_t) -> timespec? { virtualReading(of: clock) }
+
   #endif
 
-  override func timePassesWithReading() {
-    guard let scope, scope.options.isUnedited else { return }
-    change { state in
-      guard let current = state.scope, current.movesTime, !current.hasTestClock else { return }
-      let virtualClock = scope.virtualClock
-      virtualClock.move(to: virtualClock.instant(after: .microseconds(1)))
-    }
+  override func timePassesWithReading() { letTimePassWithReading() }
+
+  /// Like `changeWithoutThread`; returns `nil` if the lock is not available. A signal handler may call this.
+  func changeIfAvailable<Result>(_ body: (inout SchedulerState) -> Result) -> Result? {
+    lock.withLockIfAvailable { body(&state) }
   }
 
   override func taskMayRunExternally(

@@ -25,6 +25,8 @@ final class VirtualClock: Sendable {
   /// Whether a waiter or a listener has to be notified of each sleep that is registered.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var isAwaited = false
 
+  /// What readings of the time see that cannot wait for the scheduler's lock.
+  let published = PublishedTime()
   let users = ClockUsers()
   /// Where the test made the clock; `nil` for the clock of a scope.
   @exclusivity(unchecked) nonisolated(unsafe) var origin: CallSite?

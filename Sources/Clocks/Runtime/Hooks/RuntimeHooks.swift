@@ -168,6 +168,26 @@ extension ThreadContext {
     return owner(on: context)
   }
 
+  /// The owner whose time the current thread reads; `nil` for real time. A signal handler may call this.
+  ///
+  /// Like `ownerOfJob`, but makes no context, and waits for no lock that the thread may hold.
+  static var ownerOfReader: TaskOwner? {
+    guard let thread = ThreadState.existing else { return nil }
+    let (owner, task): (TaskOwner?, UInt64)
+    if let context = thread.pointee.context {
+      guard context.pointee.isInJob else { return nil }
+      (owner, task) = (context.pointee.owner, context.pointee.taskID)
+    } else {
+      guard let job = thread.pointee.unownedJob else { return nil }
+      (owner, task) = (nil, RunningJobs.task(of: job))
+    }
+    guard let current = RuntimeFunctions.currentTask else { return owner }
+    let id = Clocks.taskID(of: current)
+    if id == task { return owner }
+    CreationsOnActors.awaitEnd(of: id)
+    return TaskOwnership.shared.ownerIfAvailable(of: id, on: owner)
+  }
+
   @inline(__always)
   static func owner(on context: UnsafeMutablePointer<ThreadContext>?) -> TaskOwner? {
     guard let context else {

@@ -37,14 +37,17 @@ enum CreationsOnActors {
   /// A creation runs no code of a test, so it ends soon.
   ///
   /// The wait is limited, because a thread may hold a lock here that the creation needs. A thread that creates a task
-  /// itself does not wait.
+  /// itself does not wait. A signal handler may call this.
   @inline(never)
   private static func awaitEndOfAny(of task: UInt64) {
-    guard task != 0, !TaskOwnership.shared.isKnown(task) else { return }
+    guard task != 0, TaskOwnership.shared.isKnown(task) == false else { return }
     let thread = OutsideWork.currentThread
-    let last = lock.withLock { creations.contains { $0.thread == thread } ? 0 : newest }
+    let last =
+      lock.withLockIfAvailable { creations.contains { $0.thread == thread } ? 0 : newest } ?? 0
     var yields = 0
-    while yields < mostYields, lock.withLock({ creations.contains { $0.number <= last } }) {
+    while yields < mostYields,
+      lock.withLockIfAvailable({ creations.contains { $0.number <= last } }) == true
+    {
       yieldThread()
       yields += 1
     }

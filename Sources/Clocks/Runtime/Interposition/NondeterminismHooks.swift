@@ -123,7 +123,9 @@ enum NondeterminismHooks {
   #endif
 
   /// Notes that the current thread reads the real time.
-  static func clockIsRead() { owner?.asked(.clock) }
+  static func clockIsRead() {
+    if let reader = ThreadContext.ownerOfReader, reader.isExplored { reader.asked(.clock) }
+  }
 
   private static var owner: TaskOwner? {
     ThreadContext.ownerOfJob.flatMap { $0.isExplored ? $0 : nil }

@@ -64,6 +64,8 @@ package enum RuntimeClocks {
     ThreadState.prepare()
     redirectForExplored()
     #if os(Linux) && canImport(Glibc)
+      // Initializes what a reading uses: a signal handler must not wait for an initialization that it interrupts.
+      _ = SystemClocks().reading(of: CLOCK_MONOTONIC_COARSE, after: .zero)
       FoundationWaits.redirect()
       ThreadRunLoops.redirect()
     #endif
@@ -125,6 +127,13 @@ package enum RuntimeClocks {
       return date
     }
 
+    /// A date as Foundation computes it. The arithmetic is that of `Date`, so that the results are equal.
+    static func secondsSince2001(_ date: timespec) -> Double {
+      Double(date.tv_sec) - secondsFrom1970To2001 + 1e-9 * Double(date.tv_nsec)
+    }
+
+    private static let secondsFrom1970To2001 = 978_307_200.0
+
     /// Whether the test bundle reads virtual time.
     nonisolated(unsafe) private(set) static var isTestBundleVirtual = false
 
@@ -133,10 +142,11 @@ package enum RuntimeClocks {
       read($0, into: $1)
     }
 
+    /// May be called in a signal handler, like the function that it replaces.
     private static func read(
       _ clock: clockid_t, into result: UnsafeMutablePointer<timespec>
     ) -> CInt {
-      guard let owner = ThreadContext.ownerOfJob, areVirtual(for: owner) else {
+      guard let owner = ThreadContext.ownerOfReader, areVirtual(for: owner) else {
         // Does not call the original, because `NondeterminismHooks` may redirect this call, to report it.
         return clock_gettime(clock, result)
       }
@@ -167,12 +177,9 @@ package enum RuntimeClocks {
       guard let date = virtualDate, let context = ThreadContext.current else {
         return present.original()
       }
-      // The arithmetic is that of `Date`, so that the results are equal.
-      return Double(date.tv_sec) - secondsFrom1970To2001 + 1e-9 * Double(date.tv_nsec)
+      return RuntimeClocks.secondsSince2001(date)
         + Double(context.pointee.runLoops.nanoseconds) / 1e9
     }
-
-    private static let secondsFrom1970To2001 = 978_307_200.0
 
     /// In suites that were not written for virtual time, the test bundle's own calls are replaced, too.
     static let runLoop: Interposed<@convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32> =

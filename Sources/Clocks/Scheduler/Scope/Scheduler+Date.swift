@@ -1,5 +1,37 @@
 import ClocksSupport
 
+// Code of the test may read a clock in a signal handler. The handler may have interrupted a thread that holds the
+// scheduler's lock, or the memory allocator's.
+extension Scheduler {
+  #if !canImport(CRT) && !canImport(WASILibc)
+    /// Returns the reading of a system clock in the scope's time; `nil` if that is real.
+    ///
+    /// If the lock is not available, the reading is the latest that was published.
+    func virtualReading(of clock: clockid_t) -> timespec? {
+      let isDate = SystemClocks.isDate(clock)
+      guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
+      let virtualClock = scope.virtualClock
+      let passed = changeIfAvailable { state in
+        let (now, dateOffset) = (virtualClock.now, state.scope?.dateOffset ?? .zero)
+        virtualClock.published.note(now)
+        return isDate ? saturatingSum(now, dateOffset) : now
+      }
+      return scope.start.reading(
+        of: clock, after: passed ?? virtualClock.published.time(ofDate: isDate))
+    }
+  #endif
+
+  /// Lets a microsecond pass, in a suite that was not written for virtual time.
+  func letTimePassWithReading() {
+    guard let scope, scope.options.isUnedited else { return }
+    _ = changeIfAvailable { state in
+      guard let current = state.scope, current.movesTime, !current.hasTestClock else { return }
+      let virtualClock = scope.virtualClock
+      virtualClock.move(to: virtualClock.instant(after: .microseconds(1)))
+    }
+  }
+}
+
 /// A timed callback that waits for its instant in a scope.
 struct PendingCallback {
   var sleep: SleepQueue.Token
@@ -28,6 +60,9 @@ extension Scheduler {
       change { state in
         state.scope?.dateOffset = saturatingDifference(
           saturatingDifference(newValue, scope.start.sinceEpoch), scope.virtualClock.now)
+        if let offset = state.scope?.dateOffset {
+          scope.virtualClock.published.note(dateOffset: offset)
+        }
         state.scope?.dateWasSet()
       }
     }

@@ -12,7 +12,9 @@ package struct ScopeOptions: Sendable {
   ///
   /// Called with a reason when the test continues without external work, or beside a job that does not suspend: neither
   /// is a failure. Sometimes called with the scheduler's lock held, so it takes only locks of the rank `leaf`.
-  var goesOnWithout: (@Sendable (_ reason: String) -> Void)?
+  var goesOnWithout: (@Sendable (_ reason: String) -> Void)? {
+    didSet { isUnedited = goesOnWithout != nil }
+  }
   package var stuckAfter: Duration = .seconds(5)
   var freezesDate = true
   /// How long `holding` may keep time from jumping, in real time, while the scope has nothing left but sleeps.
@@ -45,7 +47,8 @@ package struct ScopeOptions: Sendable {
   /// - A job that sleeps, or runs a run loop, lets other jobs run, as one does that waits for an expectation.
   /// - `jumpsAfter` matters only while work outside the scope is possible, as far as that is seen.
   /// - The places where tasks sleep are noted.
-  var isUnedited: Bool { goesOnWithout != nil }
+  // Stored, because a debug build allocates memory to compare a closure with `nil`. A signal handler must not.
+  private(set) var isUnedited = false
 
   var isOneOfMany: Bool {
     if case .never = recording { true } else { false }
@@ -57,15 +60,6 @@ package struct ScopeOptions: Sendable {
   func limitOfLoneJob(_ limit: Duration) -> Duration {
     isExplored ? min(limit, .seconds(10)) : limit
   }
-}
-
-/// Whether a recording was requested in runs that were too many to be recorded.
-final class RefusedRecording: Sendable {
-  private let wasAskedFor = Atomic(false)
-
-  var isKnown: Bool { wasAskedFor.load(ordering: .relaxed) }
-
-  func note() { wasAskedFor.store(true, ordering: .relaxed) }
 }
 
 /// The constant part of a scope: a test, or a part of one, whose time is virtual throughout.
