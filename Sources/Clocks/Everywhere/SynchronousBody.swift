@@ -61,6 +61,10 @@ extension Scheduler: PausableOwner {
   var virtualNow: Duration { change { $0.scope?.virtualClock.now ?? .zero } }
   var pendingCount: Int { change { $0.scope?.virtualClock.sleeps.count ?? 0 } }
 
+  var hasReadyWork: Bool {
+    change { !$0.idleness.ready.isEmpty || $0.scope?.virtualClock.isAnyDue == true }
+  }
+
   var pausedWaits: PausedWaits {
     guard let scope, isVirtual, scope.options.autoAdvance else { return .none }
     return scope.options.isUnedited ? .all : .ofXCTest

@@ -224,6 +224,39 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     check(8)
   }
 
+  /// A timer does not end the inner run. It ends at its limit, because the run loop still has the timer of the callback.
+  func testACallbackRunsTheRunLoopForOneSource() {
+    let done = expectation(description: "ran")
+    let start = start
+    let inner = Timer.scheduledTimer(withTimeInterval: 0.5, repeats: false) { [log] _ in log.add() }
+    _ = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: false) { [log] _ in
+      log.add()
+      _ = RunLoop.current.run(mode: .default, before: start + 0.9)
+      log.add()
+      done.fulfill()
+    }
+    wait(for: [done], timeout: 5)
+    XCTAssertEqual(log.tenths(since: start), [2, 5, 9])
+    XCTAssertFalse(inner.isValid)
+    check(9)
+  }
+
+  /// The run ends with the timer, because the run loop then has nothing left.
+  func testABlockRunsTheRunLoopForOneSource() {
+    let done = expectation(description: "ran")
+    let start = start
+    _ = Timer.scheduledTimer(withTimeInterval: 0.5, repeats: false) { [log] _ in log.add() }
+    DispatchQueue.main.asyncAfter(deadline: .now() + 0.2) { [log] in
+      log.add()
+      _ = RunLoop.current.run(mode: .default, before: start + 0.9)
+      log.add()
+      done.fulfill()
+    }
+    wait(for: [done], timeout: 5)
+    XCTAssertEqual(log.tenths(since: start), [2, 5, 5])
+    check(5)
+  }
+
   /// The wait ends while a callback of its run loop sleeps.
   func testACallbackSleepsWhenTheWaitEnds() {
     let done = expectation(description: "slept")

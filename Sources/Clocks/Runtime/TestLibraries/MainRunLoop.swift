@@ -1,7 +1,7 @@
 import ClocksSupport
 import Synchronization
 
-/// Foundation's run loops: `run` uses the current thread's run loop, `hasTimer` the main thread's.
+/// Foundation's run loops: `run` uses the current thread's run loop, `hasTimer(after:)` the main thread's.
 enum MainRunLoop {
   private typealias Run = @convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32
   private typealias Get = @convention(c) () -> UnsafeRawPointer?
@@ -40,10 +40,10 @@ enum MainRunLoop {
     return lost.isEmpty ? [] : ["waits in run loops (\(lost.joined(separator: ", ")))"]
   }
 
-  /// Whether the main run loop has a timer.
-  static var hasTimer: Bool {
+  /// Whether the main run loop has a timer that fires later than a date, in seconds since 2001.
+  static func hasTimer(after date: Double) -> Bool {
     guard let main, let timer else { return false }
-    return timer(main(), mode) > 0
+    return timer(main(), mode) > date
   }
 
   /// How many blocks have been passed to run loops.
@@ -87,6 +87,21 @@ enum MainRunLoop {
   static func endInterruptible() {
     interruptible -= 1
     if interruptible == 0 { remove?(main?(), source, mode) }
+  }
+
+  /// Keeps `interrupt` from ending a run that the test begins within a wait. Returns what `allowInterrupts` needs.
+  ///
+  /// Without the source, the run also ends when the run loop has nothing left to wait for, as in real time.
+  static func preventInterrupts() -> Int {
+    defer { interruptible = 0 }
+    if interruptible > 0 { remove?(main?(), source, mode) }
+    return interruptible
+  }
+
+  static func allowInterrupts(_ count: Int) {
+    guard count > 0 else { return }
+    if interruptible == 0 { add?(main?(), source, mode) }
+    interruptible += count
   }
 
   /// Ends the current run of the main run loop; if there is none, the next one. A stop would be lost then.

@@ -3,6 +3,8 @@ protocol PausableOwner: TaskOwner {
   var virtualNow: Duration { get }
   /// The number of sleeps and timed callbacks that are pending.
   var pendingCount: Int { get }
+  /// Whether a job is ready, or the instant of a sleep or a timed callback has come.
+  var hasReadyWork: Bool { get }
   var pausedWaits: PausedWaits { get }
 
   /// Whether a thread that runs the owner's jobs is the main thread.

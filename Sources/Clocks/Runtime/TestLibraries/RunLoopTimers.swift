@@ -105,7 +105,14 @@ import Synchronization
     /// The instants for which timers of the main run loop are set in real time.
     nonisolated(unsafe) private static var realTimers: [CInt: UInt64] = [:]
     /// Whether the main run loop has a timer, and no owner has one.
-    static var isAnyReal: Bool { lock.withLock { timers.isEmpty } && MainRunLoop.hasTimer }
+    ///
+    /// A timer whose callback runs the run loop is still in the run loop, and its instant has come.
+    static func isAnyReal(for owner: any PausableOwner) -> Bool {
+      guard lock.withLock({ timers.isEmpty }) else { return false }
+      let date = owner.reading(of: CLOCK_REALTIME).map(RuntimeClocks.secondsSince2001) ?? 0
+      // Foundation computes dates in seconds, with an error of a tenth of a microsecond.
+      return MainRunLoop.hasTimer(after: date + 1e-6)
+    }
     /// The number of an owner's timers whose callbacks are pending.
     static func count(of owner: any PausableOwner) -> Int {
       lock.withLock { timers.values.count { $0.owner === owner } }

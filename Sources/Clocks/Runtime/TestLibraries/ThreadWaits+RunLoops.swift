@@ -94,8 +94,10 @@ import Synchronization
     /// Without a limit, time would never move if each block submits another one.
     private static let mostRounds = 16
 
-    /// The number of polls of a run loop in a row after which a poll takes time. A guess.
-    static let mostRunLoopPolls = 1_000
+    /// The number of polls of a run loop in a row after which polls take time, and how many of them share one wait.
+    ///
+    /// Guesses: a wait takes several times as long as a poll.
+    static let (mostRunLoopPolls, runLoopPollsPerWait) = (1_000, 16)
 
     /// Whether a block was submitted to any run loop since this one last handled blocks.
     private var hasNewBlocks: Bool {
@@ -103,12 +105,13 @@ import Synchronization
     }
 
     private func mayBeForRealWork(until timeout: Duration) -> Bool {
-      guard owner.pausedWaits == .all, OutsideWork.isPossible || RunLoopTimers.isAnyReal else {
+      guard owner.pausedWaits == .all, OutsideWork.isPossible || RunLoopTimers.isAnyReal(for: owner)
+      else {
         return false
       }
       if quietSlices < 12 { return true }
       return !quietSince.lasts(timeout)
-        && (RunLoopTimers.isAnyReal || OutsideWork.isAnyThreadBusy)
+        && (RunLoopTimers.isAnyReal(for: owner) || OutsideWork.isAnyThreadBusy)
     }
 
     /// Runs the run loop until it is stopped, or has nothing to wait for.
@@ -144,9 +147,14 @@ import Synchronization
       let outer = isStopped.exchange(false, ordering: .relaxed)
       defer { isStopped.store(outer, ordering: .relaxed) }
       runLoopPolls = seconds > 0 ? 0 : runLoopPolls + 1
-      // The test may poll until time has passed. Then each further run takes time, as the polls do in real time.
-      let seconds = runLoopPolls > Self.mostRunLoopPolls ? 0.01 : seconds
+      // The test may poll until time has passed. Then further runs take time, as the polls do in real time.
+      let isLastOfGroup = runLoopPolls.isMultiple(of: Self.runLoopPollsPerWait)
+      let seconds = isLastOfGroup && runLoopPolls > Self.mostRunLoopPolls ? 0.01 : seconds
       let isPoll = seconds <= 0
+      // A pause starts a thread. Nothing would run on it.
+      if runLoopPolls > Self.runLoopPollsPerWait, !isLastOfGroup, !owner.hasReadyWork {
+        return run(0)
+      }
       // A run as short as a slice is one only if XCTest's wait begins it, and not a callback within a slice (`uses`).
       if seconds < 0.101, let wait = deadlines.last, wait.uses == uses - 1 {
         return runLoop(until: wait.end, isSlice: true, isPoll: isPoll, run).result
@@ -155,6 +163,8 @@ import Synchronization
       let outerEndsAfterSource = self.endsAfterSource
       self.endsAfterSource = endsAfterSource
       defer { self.endsAfterSource = outerEndsAfterSource }
+      let interrupts = isMain ? MainRunLoop.preventInterrupts() : 0
+      defer { MainRunLoop.allowInterrupts(interrupts) }
       var hasHandledSource = false
       func runOnce(_ seconds: Double) -> Int32 {
         let result = run(seconds)
@@ -171,6 +181,9 @@ import Synchronization
         guard owner.virtualNow < limit, !mayEndEarly, !isHeld, owner.pausedWaits == .all else {
           return result
         }
+        // The timer may have been all that the run loop had to wait for. Then the run ends before time moves again.
+        if runOnce(0) == MainRunLoop.finished { return MainRunLoop.finished }
+        if hasHandledSource { return MainRunLoop.handledSource }
       }
     }
 
