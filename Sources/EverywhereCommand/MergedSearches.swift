@@ -4,7 +4,7 @@ import Foundation
 /// The searches of all tests, with the reports of all shards.
 struct MergedSearches {
   /// The report of one test in one shard.
-  private struct Report {
+  fileprivate struct Report {
     var shard: Int
     var shards: Int
     var date: Int
@@ -21,14 +21,28 @@ struct MergedSearches {
         return Case(arguments: arguments, number: number)
       }
     }
+
+    /// Returns the searches by their test cases. Those that not all shards have are told apart by reduced texts.
+    func searches(common: Set<Case>) -> [(Case, Search)] {
+      var counts: [String: Int] = [:]
+      return zip(cases, searches).map { testCase, search in
+        if common.contains(testCase) { return (testCase, search) }
+        let arguments = MergedSearches.reduced(testCase.arguments)
+        let number = counts[arguments, default: 0]
+        counts[arguments] = number + 1
+        return (Case(arguments: arguments, number: number, isReduced: true), search)
+      }
+    }
   }
 
   /// A test case, or one call of `withSchedules`, whose searches in all shards belong together.
-  private struct Case: Hashable {
+  fileprivate struct Case: Hashable {
     /// The text of the arguments; empty if there are none, and in files that do not contain them.
     var arguments: String
     /// Distinguishes searches with equal arguments, in the order in which they ended.
     var number: Int
+    /// Whether the text does not contain what often differs between processes.
+    var isReduced = false
   }
 
   private struct Version: Decodable { var version: Int }
@@ -51,7 +65,7 @@ struct MergedSearches {
     }
   }
 
-  private struct Search: Decodable {
+  fileprivate struct Search: Decodable {
     struct Failure: Decodable {
       var schedule: Int
       var text: String
@@ -106,42 +120,49 @@ struct MergedSearches {
       isCutOff: complete.count < data.count, searches: lines.map(\.search))
   }
 
-  private struct Test {
+  struct Test {
     var name: String
-    var shards: [Report]
-    /// For each test case its searches, of all shards that have reported it.
-    private var cases: [Case: [Search]] = [:]
+    fileprivate var shards: [Report]
+    /// For each test case its searches, by the shards that have reported it.
+    private var cases: [Case: [Int: Search]] = [:]
 
     /// Keeps the reports with the number of shards of the latest one; others are of an earlier division.
     ///
     /// Dates are whole seconds. Of divisions with equal dates, the one with more shards is kept.
-    init(_ name: String, _ reports: [Int: Report]) {
+    fileprivate init(_ name: String, _ reports: [Int: Report]) {
       self.name = name
       let count = reports.values.max { ($0.date, $0.shards) < ($1.date, $1.shards) }?.shards ?? 1
       shards = reports.values.filter { $0.shards == count }.sorted { $0.shard < $1.shard }
+      let common = shards.reduce(Set(shards[0].cases)) { $0.intersection($1.cases) }
       for report in shards {
-        for (testCase, search) in zip(report.cases, report.searches) {
-          cases[testCase, default: []].append(search)
+        for (testCase, search) in report.searches(common: common) {
+          cases[testCase, default: [:]][report.shard] = search
         }
       }
     }
 
     var count: Int { shards[0].shards }
-    var searches: [Search] { shards.flatMap(\.searches) }
+    fileprivate var searches: [Search] { shards.flatMap(\.searches) }
     var missing: [Int] {
       let present = Set(shards.map(\.shard))
       return stride(from: 1, through: count, by: 1).filter { !present.contains($0) }
     }
-    /// The shards that lack a test case of another shard: the process may have ended between two of them.
+    /// Whether two shards have a test case in common.
     ///
-    /// The text of an argument, such as an address, can differ between processes. So unless two shards have a test case
-    /// in common, and no text has an address, only the numbers of test cases are compared.
+    /// Otherwise the texts of all arguments may differ between processes, and only the numbers of test cases are compared.
+    private var areTextsEqual: Bool { cases.values.contains { $0.count > 1 } }
+    /// The shards that lack a test case of another shard: the process may have ended between two of them.
     var incomplete: [Int] {
-      let areTextsEqual =
-        cases.values.contains { $0.count > 1 }
-        && !cases.keys.contains { $0.arguments.contains("0x") }
       let count = areTextsEqual ? cases.count : shards.map(\.searches.count).max() ?? 0
       return shards.filter { $0.searches.count < count }.map(\.shard)
+    }
+    /// The arguments of the test cases that a shard lacks, as far as they are known.
+    func missingCases(in shard: Int) -> [String] {
+      guard areTextsEqual else { return [] }
+      return cases.values.filter { $0[shard] == nil }.compactMap {
+        $0.min { $0.key < $1.key }?.value.testCase
+      }
+      .sorted()
     }
     var hasFailed: Bool { searches.contains { $0.result != "passed" } }
     var isCutOff: Bool { shards.contains(where: \.isCutOff) }
@@ -152,8 +173,8 @@ struct MergedSearches {
     /// Returns the number of distinct hashes, added over test cases, because each test case has orders of its own.
     ///
     /// The shards of one test case are merged, because their orders overlap.
-    func distinct(_ sketch: (Search) -> [String]) -> String {
-      let counts = cases.values.map { Sketch($0.map(sketch)) }
+    fileprivate func distinct(_ sketch: (Search) -> [String]) -> String {
+      let counts = cases.values.map { Sketch($0.values.map(sketch)) }
       let sum = counts.reduce(0) { $0 + $1.count }
       return (counts.allSatisfy(\.isExact) ? "" : "about ") + sum.grouped
     }
@@ -193,6 +214,7 @@ struct MergedSearches {
       """, "",
     ]
     if failed > 0 { lines += ["## Failures", ""] + tests.flatMap(failures) }
+    lines += missingCases(tests)
     lines += [
       "## Tests", "",
       "| test | shards | schedules | orders | classes | new in the last tenth | result |",
@@ -254,7 +276,7 @@ struct MergedSearches {
   }
 
   /// Returns a text as code within a line. In Swift, the name of a test may contain backticks.
-  private static func code(_ text: String) -> String {
+  static func code(_ text: String) -> String {
     let fence = fence(text, atLeast: 1)
     return fence.count == 1 ? "`\(text)`" : "\(fence) \(text) \(fence)"
   }

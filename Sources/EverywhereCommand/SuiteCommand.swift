@@ -46,6 +46,14 @@ extension Options {
     return kept
   }
 
+  /// Returns where a process that repeats a run writes its coverage.
+  ///
+  /// A name for several processes, with `%p` or `%m`, is kept. Otherwise nothing is written: the process would replace
+  /// the file of the first run. A process without a name would leave `default.profraw` in its folder.
+  static func coverageFile(inherited name: String?) -> String {
+    name.flatMap { $0.contains(/%p|%\d*m/) ? $0 : nil } ?? "/dev/null"
+  }
+
   /// Returns the arguments of a process that runs one test of Swift Testing.
   static func arguments(_ arguments: [String], for test: String) -> [String] {
     withoutFilters(arguments, isSwiftTest: false) + filter(for: test)

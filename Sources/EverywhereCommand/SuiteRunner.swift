@@ -115,10 +115,9 @@ final class SuiteRunner {
         let (run, process) = number.quotientAndRemainder(dividingBy: processes.count)
         let real = orders[run].isReal ? 2 * first.virtualSeconds : 0
         let arguments = Options.withoutFiles(processes[process].arguments)
-        // `swift test` names the file for the coverage. A process without a name leaves `default.profraw` in its
-        // folder.
-        let environment = environment(folders[run], orders[run])
-          .merging(["LLVM_PROFILE_FILE": "/dev/null"]) { inherited, _ in inherited }
+        var environment = environment(folders[run], orders[run])
+        environment["LLVM_PROFILE_FILE"] = Options.coverageFile(
+          inherited: environment["LLVM_PROFILE_FILE"])
         return ChildCommand(
           arguments: test.map { Options.arguments(arguments, for: $0) } ?? arguments,
           environment: environment, folder: processes[process].folder,

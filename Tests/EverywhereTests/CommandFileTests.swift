@@ -214,7 +214,16 @@ extension EverywhereCommandTests {
   }
 
   /// In a build for coverage, a process without the variable leaves a file in the folder of the package.
-  @Test(.enabled(if: isTested && !hasSanitizer)) func otherOrdersWriteNoCoverage() async throws {
+  ///
+  /// A process with the name of the first one's file replaces that file.
+  @Test(
+    .enabled(if: isTested && !hasSanitizer),
+    arguments: [
+      (name: nil, found: "/dev/null"), (name: "all.profraw", found: "/dev/null"),
+      (name: "%t/all.profraw", found: "/dev/null"), (name: "%p.profraw", found: "%p.profraw"),
+      (name: "a%m.profraw", found: "a%m.profraw"), (name: "a%4m.profraw", found: "a%4m.profraw"),
+    ])
+  func otherOrdersWriteNoCoverageOfTheFirst(name: String?, found: String) async throws {
     let script = #"""
       process='{"process":["/bin/sh","-c","echo $LLVM_PROFILE_FILE > $FOUND"],"folder":"/"}'
       printf '%s\n' "$process" '{"began":"T.C/a()"}' \
@@ -222,9 +231,11 @@ extension EverywhereCommandTests {
       """#
     try await withTemporaryPath { path in
       _ = try await run(
-        ["--orders", "2"], script: script, in: "unset LLVM_PROFILE_FILE; exec \"$@\"",
+        ["--orders", "2"], script: script,
+        in: name.map { "LLVM_PROFILE_FILE='\($0)' exec \"$@\"" }
+          ?? "unset LLVM_PROFILE_FILE; exec \"$@\"",
         ["FOUND": path])
-      #expect(try String(contentsOfFile: path, encoding: .utf8) == "/dev/null\n")
+      #expect(try String(contentsOfFile: path, encoding: .utf8) == "\(found)\n")
     }
   }
 }

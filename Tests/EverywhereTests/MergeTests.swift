@@ -236,6 +236,17 @@ import Testing
     ),
     (cases: [["1", "2"], ["3", "4"]], result: "passed"),
     (cases: [["nil", "0x1"], ["nil", "0x2"]], result: "passed"),
+    (cases: [["1", "[2, 3], 4"], ["[3, 2], 4", "1"]], result: "passed"),
+    (
+      cases: [
+        ["1", "a 3F2504E0-4F89-11D3-9A0C-0305E82C3301"],
+        ["1", "a 3F2504E0-4F89-11D3-9A0C-0305E82C3302"],
+      ], result: "passed"
+    ),
+    (
+      cases: [["1", "[2, 3]"], ["[3, 2]", "1", "[4]"]],
+      result: "**test cases are missing in shard 1**"
+    ),
   ])
   func shardsThatLackDifferentTestCasesAreAFailure(cases: [[String]], result: String) async throws {
     try await withTemporaryPath { folder in
@@ -248,6 +259,36 @@ import Testing
       let child = try await merge([folder])
       #expect(child.exitCode == (result == "passed" ? 0 : 1), "\(child.standardError)")
       #expect(child.standardOutput.contains(" | 0 | \(result) |"), "\(child.standardOutput)")
+    }
+  }
+
+  @Test func thePageNamesTheTestCasesThatAShardLacks() async throws {
+    try await withTemporaryPath { folder in
+      let cases = [["1", "2"], ["1"] + (3...14).map { "`\($0)`" }]
+      let reports = cases.enumerated().map { index, cases in
+        cases.map {
+          report("T/a(_:)", index + 1, of: 2, orders: [1], classes: [1], testCase: $0)
+        }.joined()
+      }
+      try write(reports, to: folder)
+      let child = try await merge([folder])
+      #expect(child.exitCode == 1, "\(child.standardError)")
+      let named = ["10", "11", "12", "13", "14", "3", "4", "5", "6", "7"]
+      #expect(
+        child.standardOutput.contains(
+          """
+          ## Missing test cases
+
+          - `T/a(_:)`, shard 1: \(named.map { "`` `\($0)` ``" }.joined(separator: ", ")), and 2 more
+          - `T/a(_:)`, shard 2: `2`
+
+          Test cases are told apart by the texts of their arguments. If such a text differs between processes, \
+          as that of a random number does, each shard seems to lack the test case of the other one. Then let the type \
+          of the argument conform to `CustomTestStringConvertible`, with a text that does not differ.
+
+          ## Tests
+
+          """), "\(child.standardOutput)")
     }
   }
 
