@@ -97,7 +97,7 @@
     }
   }
 
-  private actor Counter {
+  private actor Increments {
     private(set) var count = 0
     func increment() { count += 1 }
   }
@@ -132,7 +132,7 @@
         _ = Handler.reading
         #expect(Handler.allocations.load(ordering: .relaxed) == 0)
         Handler.thread.store(UInt(pthread_self()), ordering: .relaxed)
-        _ = Counter()
+        _ = Increments()
         Handler.thread.store(0, ordering: .relaxed)
         #expect(Handler.allocations.load(ordering: .relaxed) > 0, "Allocations are counted.")
       }
@@ -142,7 +142,7 @@
     @Test func signalsComeWhileTasksRun() async throws {
       Handler.install()
       let start = Handler.count.load(ordering: .relaxed)
-      func signals() -> Int { Handler.count.load(ordering: .relaxed) - start }
+      @Sendable func signals() -> Int { Handler.count.load(ordering: .relaxed) - start }
       try await withVirtualTime { _ in
         Thread.detachNewThread {
           while signals() < 5_000 {
@@ -151,7 +151,7 @@
             for _ in 0..<1_000 where signals() == before { usleep(20) }
           }
         }
-        let counter = Counter()
+        let counter = Increments()
         while signals() < 5_000 {
           await withDiscardingTaskGroup { group in
             for index in 0..<20 {
