@@ -9,6 +9,7 @@ final class TaskOwnership: Sendable {
   static let shared = TaskOwnership()
 
   // Read without the lock, written under it.
+
   /// The number of registered owners.
   private let count = Atomic<Int>(0)
   private let hasProcessWide = Atomic(false)
@@ -132,13 +133,16 @@ final class TaskOwnership: Sendable {
   }
 
   var processWideUsers: [UInt64] { lock.withLock { processWide?.liveUsers ?? [] } }
+
   var registeredOwners: [TaskOwner] { lock.withLock { Array(registered.values) } }
 
   // MARK: - Tasks
+
   func knownOwner(of id: UInt64) -> TaskOwner? { isEmpty ? nil : lock.withLock { owners[id] } }
 
   /// Registers a task for `owner` unless the task has another owner. Returns whether `owner` owns it now.
   func claim(_ id: UInt64, for owner: TaskOwner) -> Bool { claimed(id, for: owner).isOwn }
+
   /// Like `claim`; also returns whether the task had no owner before. Amortized O(1).
   func claimed(_ id: UInt64, for owner: TaskOwner) -> (isOwn: Bool, isNew: Bool) {
     lock.withLock {
@@ -286,7 +290,9 @@ final class TaskOwnership: Sendable {
   }
 
   var census: (owners: Int, tasks: Int) { lock.withLock { (registered.count, owners.count) } }
+
   var unownedBytes: Int { lock.withLock { unowned.chunkCount * 512 } }
+
   /// Stops the program if an invariant does not hold. O(tasks).
   func checkInvariants() {
     lock.withLock {

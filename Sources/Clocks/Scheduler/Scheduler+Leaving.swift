@@ -28,10 +28,8 @@ extension Scheduler {
   ///
   /// The task is in the list of live tasks only since the leftovers were read from there.
   @inline(never)
-  func leaveIfLate(_ task: UnownedJob) {
-    guard TaskOwnership.shared.knownOwner(of: taskID(of: task)) == nil,
-      let task = UnownedTask(job: task).retainedIfReadable
-    else { return }
+  func leaveIfLate(_ task: RetainedTask) {
+    guard TaskOwnership.shared.knownOwner(of: task.id) == nil else { return }
     let testCase = testCase
     leave(TestCaseMembership.takeBack(of: testCase) { [task] }, of: testCase)
   }

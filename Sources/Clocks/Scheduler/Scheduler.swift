@@ -148,8 +148,12 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let isOfCancelledTask =
       scope != nil && !isNew && UnownedTask(job: job.job).isKnownToBeCancelled
     let task = isNew ? UnownedTask(job: job.job).retainedIfReadable?.asWord : nil
-    defer { if isNew, hasLeftovers.load(ordering: .relaxed) { leaveIfLate(job.job) } }
+    var late: UInt?
     change { state in
+      // Checked before another thread may run the job, after which the task may be freed.
+      if isNew, hasLeftovers.load(ordering: .relaxed) {
+        late = UnownedTask(job: job.job).retainedIfReadable?.asWord
+      }
       if let task { state.liveTasks.insert(job.taskID, takingOver: task) }
       if state.isObserved {
         // A task that resumes another task as it ends is no longer current, but its job still runs on this thread.
@@ -161,6 +165,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
         job, isFromOutside: isFromOutside, isFromOutsideTest: isFromOutsideTest,
         isOfCancelledTask: isOfCancelledTask)
     }
+    if let late { leaveIfLate(RetainedTask(takingOver: late)) }
   }
 
   override func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool {
@@ -181,9 +186,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func enqueue(_ job: DelayedJob) { sleepVirtually(job) }
+
   #if !canImport(CRT) && !canImport(WASILibc)
     override func reading(of clock: clockid_t) -> timespec? { virtualReading(of: clock) }
-
   #endif
 
   override func timePassesWithReading() { letTimePassWithReading() }
@@ -296,7 +301,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       }
       return handle.map { state.liveTasks.insert(pruning: $0) } ?? []
     }
-    if hasLeftovers.load(ordering: .relaxed) { leaveIfLate(task) }
+    if let handle, hasLeftovers.load(ordering: .relaxed) { leaveIfLate(handle) }
   }
 
   @discardableResult
