@@ -105,7 +105,7 @@ guarantee(
 guarantee(
     "A task that runs outside the scheduler is waited for until it returns or ends",
     "SchedulerStateTests|SchedulerClientTests|OtherExecutorTests|AsyncLetOnExecutorTests|YieldOnExecutorTests|SharedLoopTests|SharedActorInParallelTests|LiveTasksTests",
-    ("TaskStatus.isAboutToRun", "yieldFunction != 0", "false"),
+    ("TaskStatus.isAboutToRun", "isYielding(task)", "false"),
     ("TaskStatus.hasActiveAsyncLet", "return !TaskStatus(of: task).isActive", "return false && !TaskStatus(of: task).isActive"),
     ("TaskOwnership.adopt", "guard prior.isOver, !owner.isOver else", "guard false else"),
     ("Scheduler.taskMayRunExternally", "guard let task =", "guard false, let task ="),
@@ -306,7 +306,7 @@ guarantee(
     ("TaskOwnership.registerUnowned", "watermarks.min()", "watermarks.max()"),
     ("TaskOwnership.registerUnowned", "!watermarks.contains(.max)", "true"),
     ("TaskOwnership.adopt", ", orMadeFor: owner.maker", ""),
-    ("TestCaseMembership.hasMade", "isCertain || members[taskID(of: task)].isNone", "true"),
+    ("TestCaseMembership.hasMade", "isCertain || members.address(of: id) == nil", "true"),
     ("TestCaseMembership.insert", "!TaskStatus(of: task).isOver, ", ""),
     ("JobRuns.run", "return RuntimeHooks.runWithoutOwner(job, body)", "return body()"),
     ("TaskOwnership.lookUp", "|| id > running.registration.watermark", "|| true"),

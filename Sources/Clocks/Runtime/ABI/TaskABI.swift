@@ -192,7 +192,13 @@ struct TaskStatus {
     if status.isActive { return true }
     // The function is read only after the status.
     atomicMemoryFence(ordering: .acquiring)
-    return !status.isOver && yieldFunction != 0 && resumeFunction(of: task) == yieldFunction
+    return !status.isOver && isYielding(task)
+  }
+
+  /// Whether a task that does not run is suspended in `Task.yield`, or was resumed there; `false` where that cannot be
+  /// read.
+  static func isYielding(_ task: UnownedJob) -> Bool {
+    yieldFunction != 0 && resumeFunction(of: task) == yieldFunction
   }
 
   /// Reads the word even if the layout probe has not verified its offset.

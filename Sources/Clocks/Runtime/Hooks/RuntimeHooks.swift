@@ -86,13 +86,20 @@ enum RuntimeHooks {
   #endif
 
   static func jobEnqueued(_ job: UnownedJob, on executor: ExecutorKind) {
-    let known = ThreadState.existing?.pointee.context
+    let thread = ThreadState.existing
     // Nearly all jobs of a suite that does not use this package take this path.
-    if known == nil, PriorExecutors.areDispatch, TaskOwnership.shared.isEmpty {
-      noteEndOfTask()
+    if thread?.pointee.context == nil, PriorExecutors.areDispatch, TaskOwnership.shared.isEmpty {
+      noteEndOfTask(on: thread, resuming: job)
       return UnownedJobs.submit(ReadyJob(job: job, taskID: taskID(of: job), executor: executor))
     }
-    let context = known ?? ThreadContext.current
+    jobEnqueued(job, on: executor, thread)
+  }
+
+  /// The rest of `jobEnqueued`. A debug build clears the memory of all variables of a function when it is called.
+  private static func jobEnqueued(
+    _ job: UnownedJob, on executor: ExecutorKind, _ thread: ThreadState.Reference?
+  ) {
+    let context = thread?.pointee.context ?? ThreadContext.current
     if let context {
       if context.pointee.takes(job, on: executor) { return }
       if context.pointee.isWaking, let owner = context.pointee.owner {
@@ -133,7 +140,7 @@ enum RuntimeHooks {
         return
       }
     }
-    noteEndOfTask()
+    noteEndOfTask(on: thread, resuming: job)
     if let context, context.pointee.keepsNext, executor == .pool {
       return context.pointee.keep(job)
     }
@@ -143,11 +150,12 @@ enum RuntimeHooks {
   /// Called when an unowned job becomes ready. Notes whether a task may have ended in the actor drain that the current
   /// thread runs.
   ///
-  /// A task that ends is no longer current when it resumes the task that waits for it.
+  /// A task that ends is no longer current when it resumes the task that waits for it. The job that ends `Task.yield`
+  /// looks like a drain, too.
   @inline(never)
-  private static func noteEndOfTask() {
-    guard let thread = ThreadState.existing, let drain = thread.pointee.unownedJob,
-      RunningJobs.task(of: drain) == 0, RuntimeFunctions.currentTask == nil
+  static func noteEndOfTask(on thread: ThreadState.Reference?, resuming job: UnownedJob) {
+    guard let thread, let drain = thread.pointee.unownedJob, RunningJobs.task(of: drain) == 0,
+      RuntimeFunctions.currentTask == nil, !TaskStatus.isYielding(job)
     else { return }
     thread.pointee.mayHaveEndedTask = true
   }
@@ -164,7 +172,10 @@ extension ThreadContext {
 
   /// The owner on whose behalf a job runs on the current thread; `nil` between jobs.
   static var ownerOfJob: TaskOwner? {
-    guard let context = ThreadContext.current, context.pointee.isInJob else { return nil }
+    let known = ThreadState.existing?.pointee.context
+    // An unowned job runs, if any. `current` would make its context, and then `jobEnqueued` takes longer.
+    if known == nil, TaskOwnership.shared.isEmpty { return nil }
+    guard let context = known ?? ThreadContext.current, context.pointee.isInJob else { return nil }
     return owner(on: context)
   }
 

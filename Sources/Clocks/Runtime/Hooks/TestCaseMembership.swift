@@ -7,22 +7,6 @@ import Synchronization
 /// starts before then are kept here, so that the clock's owner can *adopt* the whole test case. When its clocks are
 /// gone, its leftovers are kept here for its next clock.
 enum TestCaseMembership {
-  private struct Member: TaskTableEntry {
-    static var none: Self { Self(testCase: 0, word: 0) }
-    /// The task that runs the test case, which may be the member itself.
-    var testCase: UInt64
-    /// The retained task as a word, so that a copy of the entry retains nothing.
-    var word: UInt
-
-    @_transparent
-    var isNone: Bool { word == 0 }
-
-    var task: UnownedTask { UnownedTask(job: unsafeBitCast(word, to: UnownedJob.self)) }
-
-    /// Takes over the reference of an entry that was removed.
-    var takenOver: RetainedTask? { isNone ? nil : RetainedTask(takingOver: word) }
-  }
-
   /// Guards everything below. Rank `testCaseMembership`: schedulers' locks and that of `TaskOwnership` are
   /// taken under it.
   private static let lock = Lock(.testCaseMembership)
@@ -31,7 +15,7 @@ enum TestCaseMembership {
   @exclusivity(unchecked) nonisolated(unsafe) private static var oldest = UInt64.max
   /// The newest one.
   @exclusivity(unchecked) nonisolated(unsafe) private static var newest: UInt64 = 0
-  @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
+  @exclusivity(unchecked) nonisolated(unsafe) private static var members = MemberTable()
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256
   /// Counts the drains in which a task has ended since all members were last checked.
   @exclusivity(unchecked) nonisolated(unsafe) private static var uncheckedDrains = 0
@@ -43,13 +27,12 @@ enum TestCaseMembership {
 
   static func noteTestCase(_ task: UnownedJob) {
     let id = taskID(of: task)
-    let over = lock.withLock {
+    lock.withLock {
       testCases.insert(id)
       (oldest, newest) = (min(oldest, id), max(newest, id))
       on.store(true, ordering: .relaxed)
-      return insert(task, of: id)
+      insert(task, of: id)
     }
-    withExtendedLifetime(over) {}
   }
 
   static func isTestCase(_ id: UInt64) -> Bool { lock.withLock { testCases.contains(id) } }
@@ -67,8 +50,8 @@ enum TestCaseMembership {
   }
 
   private static func testCase(of id: UInt64) -> UInt64? {
-    let member = members[id]
-    return member.isNone ? testCases.contains(id) ? id : nil : member.testCase
+    if let member = members.address(of: id) { return member.pointee.testCase }
+    return testCases.contains(id) ? id : nil
   }
 
   /// Adds a task that the current task has created.
@@ -86,17 +69,19 @@ enum TestCaseMembership {
     // If the task is older than the current one, the current one has not created it, but resumed it.
     guard isOn, let maker = currentMaker, taskID(of: task) > maker else { return nil }
     let known = former?.testCase ?? 0
-    let (owner, over): (TaskOwner?, [RetainedTask]) = lock.withLock {
-      guard !isTestCase(created: taskID(of: task)), isCertain || members[taskID(of: task)].isNone
-      else { return (nil, []) }
+    let (owner, isFull): (TaskOwner?, Bool) = lock.withLock {
+      let id = taskID(of: task)
+      guard !isTestCase(created: id), isCertain || members.address(of: id) == nil
+      else { return (nil, false) }
       let testCase = testCase(of: maker) ?? (testCases.contains(known) ? known : nil)
       let ownership = TaskOwnership.shared
       if let owner = ownership.knownOwner(of: maker) ?? testCase.flatMap(ownership.knownOwner) {
-        return (ownership.claim(taskID(of: task), for: owner) ? owner : nil, [])
+        return (ownership.claim(id, for: owner) ? owner : nil, false)
       }
-      return (nil, testCase.flatMap { insert(task, of: $0) } ?? [])
+      if let testCase { insert(task, of: testCase) }
+      return (nil, members.count > limit)
     }
-    withExtendedLifetime(over) {}
+    if isFull { letGoOfEnded(afterDrain: false) }
     return owner
   }
 
@@ -106,19 +91,19 @@ enum TestCaseMembership {
   static func noteMadeWithoutOwner(_ task: UnownedJob) -> Bool {
     guard isOn, let maker = UnownedTask.currentID, !TaskStatus(of: task).isOver else { return true }
     let id = taskID(of: task)
-    var over: [RetainedTask]?
     lock.lock()
     // Under the lock, because an owner may have come meanwhile, and adopted the test case.
     let isWithoutOwner = TaskOwnership.shared.isEmpty
     if isWithoutOwner, id > maker, !isTestCase(created: id) {
       if let testCase = testCase(of: maker) {
-        over = insert(task, of: testCase)
+        insert(task, of: testCase)
       } else if let maker = currentMaker, let testCase = testCase(of: maker) {
-        over = insert(task, of: testCase)
+        insert(task, of: testCase)
       }
     }
+    let isFull = members.count > limit
     lock.unlock()
-    withExtendedLifetime(over) {}
+    if isFull { letGoOfEnded(afterDrain: false) }
     return isWithoutOwner
   }
 
@@ -150,37 +135,45 @@ enum TestCaseMembership {
     id <= newest && testCases.contains(id)
   }
 
-  /// Inserts a member. Returns members that are over, which the caller releases without the lock.
-  private static func insert(_ task: UnownedJob, of testCase: UInt64) -> [RetainedTask]? {
+  private static func insert(_ task: UnownedJob, of testCase: UInt64) {
     let id = taskID(of: task)
-    if let member = members.address(of: id), !member.pointee.isNone {
+    if let member = members.address(of: id) {
       member.pointee.testCase = testCase
-      return nil
+      return
     }
     // The current thread, A, has created the task. Thread B may have run it to its end, and found no member to let go.
-    guard !TaskStatus(of: task).isOver, UnownedTask.retainIfReadable(task) else { return nil }
-    members.set(id, to: Member(testCase: testCase, word: unsafeBitCast(task, to: UInt.self)))
-    return members.count > limit ? removeEnded() : nil
+    guard !TaskStatus(of: task).isOver, UnownedTask.retainIfReadable(task) else { return }
+    members.insert(Member(id: id, testCase: testCase, word: unsafeBitCast(task, to: UInt.self)))
   }
 
-  /// Removes the tasks that are over, after an actor drain in which one has ended. It is not seen which one.
+  /// Removes the tasks that are over, if there are many members, or after an actor drain in which a task has ended.
+  ///
+  /// It is not seen which task has ended in a drain.
   ///
   /// Amortized O(1): if there are more than 512 members, only some drains are followed by a check of them all.
-  static func letGoOfEnded() {
+  static func letGoOfEnded(afterDrain: Bool) {
     guard isOn else { return }
-    let over: [RetainedTask] = lock.withLock {
-      uncheckedDrains += 1
-      guard uncheckedDrains * 512 >= members.count else { return [] }
+    var over = ScratchBuffer<UInt>()
+    lock.lock()
+    uncheckedDrains += 1
+    if !afterDrain || uncheckedDrains * 512 >= members.count {
       uncheckedDrains = 0
-      return removeEnded()
+      RunningJobs.lock.lock()
+      members.removeEnded(&over)
+      RunningJobs.lock.unlock()
+      limit = max(256, members.count * 2)
     }
-    withExtendedLifetime(over) {}
+    lock.unlock()
+    // Released without the lock.
+    for index in 0..<over.count { UnownedTask.release(over[index]) }
   }
 
   /// Removes a task that is over, or that another test has adopted. Expected O(1).
   static func letGo(of id: UInt64) {
-    let over: RetainedTask? = lock.withLock { members.remove(id).takenOver }
-    withExtendedLifetime(over) {}
+    lock.lock()
+    let word = members.remove(id)
+    lock.unlock()
+    if word != 0 { UnownedTask.release(word) }
   }
 
   /// Runs a job of a custom executor, and lets its task go if it is over then.
@@ -189,21 +182,6 @@ enum TestCaseMembership {
     body()
     if TaskStatus(of: task).isOver { letGo(of: id) }
     UnownedTask.release(task)
-  }
-
-  private static func removeEnded() -> [RetainedTask] {
-    var over = ScratchBuffer<UInt64>()
-    members.visitAll { member in
-      if TaskStatus(of: member.task.job).isOver { over.append(member.task.id) }
-    }
-    // Thread A, which has run a task to its end, may be about to resume another member that waits for it. Until A's job
-    // has ended, the next owner has to know of both. Then A lets go of the task itself.
-    let ended =
-      over.count == 0
-      ? [] : RunningJobs.lock.withLock { over.all.filter { !RunningJobs.isAny(of: $0) } }
-    let removed = ended.compactMap { members.remove($0).takenOver }
-    limit = max(256, members.count * 2)
-    return removed
   }
 
   /// Transfers all tasks of a test case to an owner, unless the test case has another owner. O(members), once.
@@ -227,9 +205,9 @@ enum TestCaseMembership {
       }
       found = testCase
       let adopted = members.all.filter { $0.testCase == testCase }
-        .sorted { $0.task.id < $1.task.id }
-      return adopted.compactMap { member in
-        guard let task = members.remove(member.task.id).takenOver else { return nil }
+        .sorted { $0.id < $1.id }
+      return adopted.map { member in
+        let task = RetainedTask(takingOver: members.remove(member.id))
         if TaskOwnership.shared.claim(task.id, for: owner) {
           over += take(task, task.id == testCase)
         }
@@ -251,23 +229,22 @@ enum TestCaseMembership {
     of testCase: UInt64, _ leave: () -> [RetainedTask]
   ) -> [RetainedTask] {
     guard isOn else { return leave() }
-    let (left, over) = lock.withLock {
+    return lock.withLock {
       let left = leave()
-      guard !left.isEmpty, testCases.contains(testCase) else { return (left, [RetainedTask]()) }
-      let over = left.flatMap { task in
-        TaskOwnership.shared.knownOwner(of: task.id) == nil
-          ? insert(task.job, of: testCase) ?? [] : []
+      guard !left.isEmpty, testCases.contains(testCase) else { return left }
+      for task in left where TaskOwnership.shared.knownOwner(of: task.id) == nil {
+        insert(task.job, of: testCase)
       }
-      return (left, over)
+      return left
     }
-    withExtendedLifetime(over) {}
-    return left
   }
 
   /// The owner that has adopted a task since its job was handed to a thread as unowned.
   @_transparent
   static func adopter(of id: UInt64) -> TaskOwner? {
-    isOn && id != 0 ? TaskOwnership.shared.knownOwner(of: id) : nil
+    // Nearly always there is no owner.
+    TaskOwnership.shared.isEmpty || id == 0 || !isOn
+      ? nil : TaskOwnership.shared.knownOwner(of: id)
   }
 }
 

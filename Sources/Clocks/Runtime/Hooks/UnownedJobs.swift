@@ -204,7 +204,7 @@ extension RuntimeHooks {
       UnownedTask.release(job)
     } else if thread.pointee.mayHaveEndedTask {
       thread.pointee.mayHaveEndedTask = false
-      TestCaseMembership.letGoOfEnded()
+      TestCaseMembership.letGoOfEnded(afterDrain: true)
     }
     ExternalTaskRegistry.endJob(running)
     guard ready.isCounted || awaiting != nil else { return nil }

@@ -77,6 +77,43 @@ import Testing
     // A thread may end after the next one has begun. Other tests have threads, too.
     #expect(records.count < 100)
   }
+
+  /// The job that ends a yield has no task, like an actor drain.
+  ///
+  /// If members of test cases were checked after each yield, 50,000 tasks that yield would take nine times as long.
+  @Test(.enabled(if: TaskStatus.yieldFunction != 0)) func noTaskSeemsToEndWhereAYieldEnds() async {
+    let noted = await onNewThread {
+      [
+        Self.notesEnd { await Task.yield() },
+        Self.notesEnd {
+          await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            Task.detached { continuation.resume() }
+          }
+        },
+      ]
+    }
+    #expect(noted == [false, true])
+  }
+
+  /// Whether a task seems to end in an actor drain that resumes a task, which is suspended in `body`.
+  private static func notesEnd(_ body: @escaping @Sendable () async -> Void) -> Bool? {
+    let task = ThreadContext.capturingNextJob { Task.detached(operation: body) }
+    guard let task,
+      let end = ThreadContext.capturingNextJob({ RuntimeHooks.run(task, on: .pool) })
+    else { return nil }
+    let thread = ThreadState.ofThread
+    let outer = thread.pointee
+    let drain = RunningJobs.begin(of: 0, on: thread)
+    var place: UInt8 = 0
+    thread.pointee.beginUnownedJob(drain, &place)
+    RuntimeHooks.noteEndOfTask(on: thread, resuming: task)
+    let isNoted = thread.pointee.mayHaveEndedTask
+    thread.pointee.mayHaveEndedTask = false
+    thread.pointee.endUnownedJob(within: outer)
+    RunningJobs.end(drain)
+    ThreadContext.runToEnd(end)
+    return isNoted
+  }
 }
 
 extension UInt {
