@@ -12,6 +12,14 @@ extension ExternalTasks {
     case abandoned
     /// The task was cancelled after the end of its scope, but always had a job ready. Its jobs no longer run.
     case stopped
+
+    /// Whether a recording shows that the task has become external.
+    ///
+    /// A task that is suspended may count as external for a moment: until the thread that ran it last has left it, as
+    /// far as that can be seen. Whether this happens depends on other tests, so a recording does not show it.
+    func isSeen(of task: RetainedTask) -> Bool {
+      if case .awaitingAsyncLet = self { true } else { TaskStatus.isAboutToRun(task.job) }
+    }
   }
 
   /// What is known of one task.

@@ -22,8 +22,10 @@ struct ExternalTasks: ~Copyable {
   /// Whether tasks have to be checked before the test counts as idle.
   @_transparent
   var mustVerify: Bool { !isVerified && areAnyUnverified }
+
   @_transparent
   var areAnyUnverified: Bool { unverified.count > 0 }
+
   @_transparent
   var areOutstanding: Bool { (external > 0 || running > 0) && !areLeftOut }
 
@@ -143,7 +145,8 @@ struct ExternalTasks: ~Copyable {
     var mayHaveRun = status.map { $0.isActive || $0.isOver && !wasOver } ?? false
     if case .awaitingAsyncLet = old.state {
       awaitingAsyncLets.removeAll { $0 == id }
-      if old.mayHaveRun { mayHaveRun = true }  // The task's own job may still run.
+      // The task's own job may still run.
+      if old.mayHaveRun { mayHaveRun = true }
     }
     guard mayHaveRun || old.mayBecomeExternal || old.runs > 0 else { return replace(id, by: .none) }
     var entry = old
@@ -198,31 +201,23 @@ struct ExternalTasks: ~Copyable {
         entry.become(state)
         if case .awaitingAsyncLet = state { awaitingAsyncLets.append(id) }
         changes += 1
-        entry.isSeenExternal = isSeenExternal(state, task)
+        entry.isSeenExternal = state.isSeen(of: task)
         if entry.isSeenExternal { external.append(id) }
         replace(id, by: entry)
       } else {
         let isChanged = entry.wasChecked()
-        if !entry.mayBecomeExternal {
-          replace(id, by: .none)
-          released.append(task)
-        } else {
-          if isChanged { replace(id, by: entry) }
+        let isKept = entry.mayBecomeExternal
+        if isChanged || !isKept { replace(id, by: isKept ? entry : .none) }
+        if isKept {
           unverified[kept] = id
           kept += 1
+        } else {
+          released.append(task)
         }
       }
     }
     unverified.keepFirst(kept)
     return (external, released)
-  }
-
-  /// Whether a recording shows that a task has become external.
-  ///
-  /// A task that is suspended may count as external for a moment: until the thread that ran it last has left it, as
-  /// far as that can be seen. Whether this happens depends on other tests, so a recording does not show it.
-  private func isSeenExternal(_ state: State, _ task: RetainedTask) -> Bool {
-    if case .awaitingAsyncLet = state { true } else { TaskStatus.isAboutToRun(task.job) }
   }
 
   /// Whether no unverified task runs, or is in the queue of an executor.
