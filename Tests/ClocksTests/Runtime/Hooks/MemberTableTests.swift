@@ -36,9 +36,12 @@ import Testing
     defer { ThreadContext.runToEnd(waiting) }
     let words = (unsafeBitCast(over, to: UInt.self), unsafeBitCast(waiting, to: UInt.self))
     var table = MemberTable()
-    for id in UInt64(1)...10_000 {
-      let isWaiting = id % 100 == 0
-      table.insert(Member(id: id, testCase: 1, word: isWaiting ? words.1 : words.0))
+    // Ids that no running task has.
+    let base: UInt64 = 1 << 40
+    for number in UInt64(1)...10_000 {
+      let isWaiting = number % 100 == 0
+      table.insert(
+        Member(id: base + number, testCase: 1, word: isWaiting ? words.1 : words.0))
     }
     #expect(table.length == 32_768)
     var removed = ScratchBuffer<UInt>()
@@ -46,7 +49,7 @@ import Testing
     table.checkInvariants()
     #expect(removed.count == 9_900)
     #expect(removed.all.allSatisfy { $0 == words.0 })
-    #expect(table.all.map(\.id).sorted() == (1...100).map { $0 * 100 })
+    #expect(table.all.map(\.id).sorted() == (1...100).map { base + $0 * 100 })
     #expect(table.length == 512)
   }
 }
