@@ -5,6 +5,7 @@ enum ChildVariable {
   static let block = "CLOCKS_TESTS_BLOCK"
   static let blockedThreads = "CLOCKS_TESTS_BLOCKED_THREADS"
   static let busyPool = "CLOCKS_TESTS_BUSY_POOL"
+  static let endOnActor = "CLOCKS_TESTS_END_ON_ACTOR"
   static let handlers = "CLOCKS_TESTS_HANDLERS"
   static let hang = "CLOCKS_TESTS_HANG"
   static let signal = "CLOCKS_TESTS_SIGNAL"

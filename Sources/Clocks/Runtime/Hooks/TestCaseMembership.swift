@@ -150,13 +150,13 @@ enum TestCaseMembership {
   ///
   /// It is not seen which task has ended in a drain.
   ///
-  /// Amortized O(1): if there are more than 512 members, only some drains are followed by a check of them all.
+  /// Amortized O(1): if there are more than 64 members, only some drains are followed by a check of them all.
   static func letGoOfEnded(afterDrain: Bool) {
     guard isOn else { return }
     var over = ScratchBuffer<UInt>()
     lock.lock()
     uncheckedDrains += 1
-    if !afterDrain || uncheckedDrains * 512 >= members.count {
+    if !afterDrain || uncheckedDrains * 64 >= members.count {
       uncheckedDrains = 0
       RunningJobs.lock.lock()
       members.removeEnded(&over)
