@@ -75,6 +75,9 @@ class TaskOwner: @unchecked Sendable {
   /// The task of the test case that the owner has adopted last; 0 if there is none.
   final let adopted = Atomic<UInt64>(0)
 
+  /// Whether the owner has had a clock and has none now. Then a task that becomes known to it is a leftover.
+  final let isWithoutClock = Atomic(false)
+
   /// Guarded by the lock of `TaskOwnership`.
   @exclusivity(unchecked) nonisolated(unsafe) final var registration = OwnerRegistration()
 

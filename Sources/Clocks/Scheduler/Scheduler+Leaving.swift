@@ -4,7 +4,11 @@ import ClocksSupport
 extension Scheduler {
   /// Keeps the scheduler registered for one more clock, until `release`.
   @discardableResult
-  func retain() -> Bool { TaskOwnership.shared.retain(self, newestTask: UnownedTask.newestID) }
+  func retain() -> Bool {
+    let isOnlyClock = TaskOwnership.shared.retain(self, newestTask: UnownedTask.newestID)
+    if isOnlyClock { isWithoutClock.store(false, ordering: .relaxed) }
+    return isOnlyClock
+  }
 
   func release() {
     if isProcessWide {
@@ -15,10 +19,14 @@ extension Scheduler {
     let left = TestCaseMembership.takeBack(of: testCase) {
       guard TaskOwnership.shared.release(self) else { return [] }
       // Before the tasks are read, because of `leaveIfLate`.
-      hasLeftovers.store(true, ordering: .relaxed)
+      isWithoutClock.store(true, ordering: .relaxed)
+      let hadLeftovers = hasLeftovers.exchange(true, ordering: .relaxed)
       return changeWithoutThread { state in
-        guard isOver || state.testLifetime.isKnown else { return [] }
-        return state.liveTasks.unfinished.filter { $0.id != testCase }.map(\.handle)
+        let left =
+          isOver || state.testLifetime.isKnown
+          ? state.liveTasks.unfinished.filter { $0.id != testCase }.map(\.handle) : []
+        if left.isEmpty { hasLeftovers.store(hadLeftovers, ordering: .relaxed) }
+        return left
       }
     }
     if !left.isEmpty { leave(left, of: testCase) }
@@ -35,6 +43,7 @@ extension Scheduler {
   }
 
   private func leave(_ left: [RetainedTask], of testCase: UInt64) {
+    hasLeftovers.store(true, ordering: .relaxed)
     areJobsWatched.store(true, ordering: .releasing)
     // The test of a closed scope is over; any other test may continue without a clock.
     let test = isOver ? [] : change { $0.testLifetime.tasks }

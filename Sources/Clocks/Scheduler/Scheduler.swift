@@ -151,7 +151,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     var late: UInt?
     change { state in
       // Checked before another thread may run the job, after which the task may be freed.
-      if isNew, hasLeftovers.load(ordering: .relaxed) {
+      if isNew, isWithoutClock.load(ordering: .relaxed) {
         late = UnownedTask(job: job.job).retainedIfReadable?.asWord
       }
       if let task { state.liveTasks.insert(job.taskID, takingOver: task) }
@@ -301,7 +301,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       }
       return handle.map { state.liveTasks.insert(pruning: $0) } ?? []
     }
-    if let handle, hasLeftovers.load(ordering: .relaxed) { leaveIfLate(handle) }
+    if let handle, isWithoutClock.load(ordering: .relaxed) { leaveIfLate(handle) }
   }
 
   @discardableResult
