@@ -96,6 +96,7 @@ enum RuntimeHooks {
   }
 
   /// The rest of `jobEnqueued`. A debug build clears the memory of all variables of a function when it is called.
+  @inline(__always)
   private static func jobEnqueued(
     _ job: UnownedJob, on executor: ExecutorKind, _ thread: ThreadState.Reference?
   ) {
