@@ -78,25 +78,27 @@ public struct Lock: ~Copyable, @unchecked Sendable {
     #if canImport(CRT) || canImport(WASILibc)
       return withLock(body)
     #else
-      guard pthread_mutex_trylock(mutex) == 0 || lockSoon() else { return nil }
+      guard pthread_mutex_trylock(mutex) == 0 || lock(within: .seconds(10)) else { return nil }
       defer { pthread_mutex_unlock(mutex) }
       return body()
     #endif
   }
 
   #if !canImport(CRT) && !canImport(WASILibc)
-    /// Waits for a lock that was held a moment ago, and takes it. Returns `false` if the wait would be too long.
+    /// Takes a lock that was held a moment ago. Returns `false` if the current thread holds it, or if the wait takes
+    /// longer than `limit`.
+    ///
+    /// The limit matters only in a signal handler, and is far longer than a busy machine keeps a thread from leaving a
+    /// lock. The C library notes which thread holds a lock just after that thread has taken it. A handler that has
+    /// interrupted the thread in between waits for itself.
     @inline(never)
-    @usableFromInline func lockSoon() -> Bool {
-      // The thread that holds the lock may have been interrupted on a busy machine.
-      let limit = RealTime(in: .milliseconds(100))
+    public func lock(within limit: Duration) -> Bool {
+      let limit = RealTime(in: limit)
       var yields = 0
-      while !limit.hasPassed {
+      // After a suspension of the whole process, the limit may have passed although the holder has not run.
+      while !limit.hasPassed || yields < 10_000 {
         #if os(Linux) && canImport(Glibc)
-          // A thread notes that it holds a lock just after it has taken it, and no longer just before it leaves it. In
-          // between, the current thread may hold the lock although no thread is noted.
-          let holder = mutex.pointee.__data.__owner
-          if holder == 0 ? yields >= 100 : holder == Self.currentThread { return false }
+          if mutex.pointee.__data.__owner == Self.currentThread { return false }
         #endif
         sched_yield()
         yields += 1

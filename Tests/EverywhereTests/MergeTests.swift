@@ -249,6 +249,12 @@ import Testing
     ),
   ])
   func shardsThatLackDifferentTestCasesAreAFailure(cases: [[String]], result: String) async throws {
+    let child = try await merge(testCasesOfShards: cases)
+    #expect(child.exitCode == (result == "passed" ? 0 : 1), "\(child.standardError)")
+    #expect(child.standardOutput.contains(" | 0 | \(result) |"), "\(child.standardOutput)")
+  }
+
+  private func merge(testCasesOfShards cases: [[String]]) async throws -> ChildProcess {
     try await withTemporaryPath { folder in
       let reports = cases.enumerated().map { index, cases in
         cases.map {
@@ -256,40 +262,31 @@ import Testing
         }.joined()
       }
       try write(reports, to: folder)
-      let child = try await merge([folder])
-      #expect(child.exitCode == (result == "passed" ? 0 : 1), "\(child.standardError)")
-      #expect(child.standardOutput.contains(" | 0 | \(result) |"), "\(child.standardOutput)")
+      return try await merge([folder])
     }
   }
 
   @Test func thePageNamesTheTestCasesThatAShardLacks() async throws {
-    try await withTemporaryPath { folder in
-      let cases = [["1", "2"], ["1"] + (3...14).map { "`\($0)`" }]
-      let reports = cases.enumerated().map { index, cases in
-        cases.map {
-          report("T/a(_:)", index + 1, of: 2, orders: [1], classes: [1], testCase: $0)
-        }.joined()
-      }
-      try write(reports, to: folder)
-      let child = try await merge([folder])
-      #expect(child.exitCode == 1, "\(child.standardError)")
-      let named = ["10", "11", "12", "13", "14", "3", "4", "5", "6", "7"]
-      #expect(
-        child.standardOutput.contains(
-          """
-          ## Missing test cases
+    let child = try await merge(testCasesOfShards: [
+      ["1", "2"], ["1"] + (3...14).map { "`\($0)`" },
+    ])
+    #expect(child.exitCode == 1, "\(child.standardError)")
+    let named = ["10", "11", "12", "13", "14", "3", "4", "5", "6", "7"]
+    #expect(
+      child.standardOutput.contains(
+        """
+        ## Missing test cases
 
-          - `T/a(_:)`, shard 1: \(named.map { "`` `\($0)` ``" }.joined(separator: ", ")), and 2 more
-          - `T/a(_:)`, shard 2: `2`
+        - `T/a(_:)`, shard 1: \(named.map { "`` `\($0)` ``" }.joined(separator: ", ")), and 2 more
+        - `T/a(_:)`, shard 2: `2`
 
-          Test cases are told apart by the texts of their arguments. If such a text differs between processes, \
-          as that of a random number does, each shard seems to lack the test case of the other one. Then let the type \
-          of the argument conform to `CustomTestStringConvertible`, with a text that does not differ.
+        Test cases are told apart by the texts of their arguments. If such a text differs between processes, \
+        as that of a random number does, each shard seems to lack the test case of the other one. Then let the type \
+        of the argument conform to `CustomTestStringConvertible`, with a text that does not differ.
 
-          ## Tests
+        ## Tests
 
-          """), "\(child.standardOutput)")
-    }
+        """), "\(child.standardOutput)")
   }
 
   /// The process was killed while it wrote the report of the second test case.

@@ -22,9 +22,9 @@ import Testing
         ChildProcess.command, arguments: [bundle], errors: .inOutput)
       #expect(child.exitCode == 0, "\(child.standardOutput)")
       #expect(
-        // The time of a test with very many jobs follows real time. The other tests check their own times.
         child.standardOutput.contains(
-          /clocks-everywhere: 4 tests: 4 passed; .* s of virtual time\n/),
+          // Readings in the signal handler take up to two thousandths of a second.
+          /clocks-everywhere: 4 tests: 4 passed; .* and 63\.50 s of virtual time\n/),
         "\(child.standardOutput)")
       #expect(!child.standardOutput.contains("cannot see"), "\(child.standardOutput)")
     }

@@ -23,6 +23,8 @@
       #expect(lock.withLockIfAvailable { 1 } == 1)
       #expect(lock.withLock { lock.withLockIfAvailable { 1 } } == nil)
       #expect(lock.withLockIfAvailable { lock.withLockIfAvailable { 1 } } == .some(nil))
+      // The thread does not wait for itself.
+      #expect(lock.withLock { lock.lock(within: .seconds(1_000_000)) } == false)
       #expect(lock.withLock { 1 } == 1)
     }
 
@@ -43,7 +45,7 @@
       #expect(lock.withLockIfAvailable { 1 } == 1)
       isLeft.wait()
       hold(for: 1)
-      #expect(lock.withLockIfAvailable { 1 } == nil)
+      #expect(!lock.lock(within: .milliseconds(10)))
       isLeft.wait()
     }
   }
