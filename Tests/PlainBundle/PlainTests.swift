@@ -66,8 +66,10 @@ extension PlainTests {
   nonisolated(unsafe) private static var signals = 0
   nonisolated(unsafe) private static var isOver = false
 
-  /// Reads the clocks in a signal handler while tasks run. Each signal is sent when the previous one was handled. The
-  /// readings take a microsecond each, so there are at most 500 signals.
+  /// Reads the clocks in a signal handler while tasks run.
+  ///
+  /// Each signal is sent when the previous one was handled. A microsecond passes with each reading, so there are at most
+  /// 500 signals.
   func testSignals() async {
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { _ in
