@@ -306,7 +306,7 @@ guarantee(
     ("TaskOwnership.registerUnowned", "watermarks.min()", "watermarks.max()"),
     ("TaskOwnership.registerUnowned", "!watermarks.contains(.max)", "true"),
     ("TaskOwnership.adopt", ", orMadeFor: owner.maker", ""),
-    ("TestCaseMembership.hasMade", "isCertain || members.address(of: id) == nil", "true"),
+    ("TestCaseMembership.hasMade", "isCertain || members[id].isNone", "true"),
     ("TestCaseMembership.insert", "!TaskStatus(of: task).isOver, ", ""),
     ("JobRuns.run", "return RuntimeHooks.runWithoutOwner(job, body)", "return body()"),
     ("TaskOwnership.lookUp", "|| id > running.registration.watermark", "|| true"),

@@ -7,6 +7,19 @@ import Synchronization
 /// starts before then are kept here, so that the clock's owner can *adopt* the whole test case. When its clocks are
 /// gone, its leftovers are kept here for its next clock.
 enum TestCaseMembership {
+  private struct Member: TaskTableEntry {
+    static var none: Self { Self(testCase: 0, word: 0) }
+    /// The task that runs the test case, which may be the member itself.
+    var testCase: UInt64
+    /// The retained task as a word, so that a copy of the entry retains nothing.
+    var word: UInt
+
+    @_transparent
+    var isNone: Bool { word == 0 }
+
+    var task: UnownedTask { UnownedTask(job: unsafeBitCast(word, to: UnownedJob.self)) }
+  }
+
   /// Guards everything below. Rank `testCaseMembership`: schedulers' locks and that of `TaskOwnership` are
   /// taken under it.
   private static let lock = Lock(.testCaseMembership)
@@ -15,7 +28,7 @@ enum TestCaseMembership {
   @exclusivity(unchecked) nonisolated(unsafe) private static var oldest = UInt64.max
   /// The newest one.
   @exclusivity(unchecked) nonisolated(unsafe) private static var newest: UInt64 = 0
-  @exclusivity(unchecked) nonisolated(unsafe) private static var members = MemberTable()
+  @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256
   /// Counts the drains in which a task has ended since all members were last checked.
   @exclusivity(unchecked) nonisolated(unsafe) private static var uncheckedDrains = 0
@@ -50,7 +63,9 @@ enum TestCaseMembership {
   }
 
   private static func testCase(of id: UInt64) -> UInt64? {
-    if let member = members.address(of: id) { return member.pointee.testCase }
+    if let member = members.address(of: id), !member.pointee.isNone {
+      return member.pointee.testCase
+    }
     return testCases.contains(id) ? id : nil
   }
 
@@ -71,7 +86,7 @@ enum TestCaseMembership {
     let known = former?.testCase ?? 0
     let (owner, isFull): (TaskOwner?, Bool) = lock.withLock {
       let id = taskID(of: task)
-      guard !isTestCase(created: id), isCertain || members.address(of: id) == nil
+      guard !isTestCase(created: id), isCertain || members[id].isNone
       else { return (nil, false) }
       let testCase = testCase(of: maker) ?? (testCases.contains(known) ? known : nil)
       let ownership = TaskOwnership.shared
@@ -137,13 +152,13 @@ enum TestCaseMembership {
 
   private static func insert(_ task: UnownedJob, of testCase: UInt64) {
     let id = taskID(of: task)
-    if let member = members.address(of: id) {
+    if let member = members.address(of: id), !member.pointee.isNone {
       member.pointee.testCase = testCase
       return
     }
     // The current thread, A, has created the task. Thread B may have run it to its end, and found no member to let go.
     guard !TaskStatus(of: task).isOver, UnownedTask.retainIfReadable(task) else { return }
-    members.insert(Member(id: id, testCase: testCase, word: unsafeBitCast(task, to: UInt.self)))
+    members.set(id, to: Member(testCase: testCase, word: unsafeBitCast(task, to: UInt.self)))
   }
 
   /// Removes the tasks that are over, if there are many members, or after an actor drain in which a task has ended.
@@ -160,7 +175,7 @@ enum TestCaseMembership {
     if !afterDrain || uncheckedDrains * 8 >= members.count {
       uncheckedDrains = 0
       RunningJobs.lock.lock()
-      members.removeEnded(&over)
+      removeEnded(&over)
       RunningJobs.lock.unlock()
       limit = max(256, members.count * 2)
     }
@@ -169,10 +184,27 @@ enum TestCaseMembership {
     for index in 0..<over.count { UnownedTask.release(over[index]) }
   }
 
+  /// Removes the tasks that are over, and appends their words to `over`.
+  ///
+  /// Requires `RunningJobs.lock`. Thread A, which has run a task to its end, may be about to resume another member that
+  /// waits for it. Until A's job has ended, the next owner has to know of both. Then A lets go of the task itself.
+  ///
+  /// O(n); times the number of threads for each task that is over.
+  private static func removeEnded(_ over: inout ScratchBuffer<UInt>) {
+    members.visitAll { member in
+      if TaskStatus(of: member.task.job).isOver, !RunningJobs.isAny(of: member.task.id) {
+        over.append(member.word)
+      }
+    }
+    for index in 0..<over.count {
+      members.remove(taskID(of: unsafeBitCast(over[index], to: UnownedJob.self)))
+    }
+  }
+
   /// Removes a task that is over, or that another test has adopted. Expected O(1).
   static func letGo(of id: UInt64) {
     lock.lock()
-    let word = members.remove(id)
+    let word = members.remove(id).word
     lock.unlock()
     if word != 0 { UnownedTask.release(word) }
   }
@@ -206,9 +238,9 @@ enum TestCaseMembership {
       }
       found = testCase
       let adopted = members.all.filter { $0.testCase == testCase }
-        .sorted { $0.id < $1.id }
+        .sorted { $0.task.id < $1.task.id }
       return adopted.map { member in
-        let task = RetainedTask(takingOver: members.remove(member.id))
+        let task = RetainedTask(takingOver: members.remove(member.task.id).word)
         if TaskOwnership.shared.claim(task.id, for: owner) {
           over += take(task, task.id == testCase)
         }
