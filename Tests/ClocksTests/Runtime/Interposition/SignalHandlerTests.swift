@@ -30,23 +30,25 @@
 
     @Test func aThreadWaitsForAnotherOneThatHoldsTheLock() {
       let lock = Lock(.leaf)
-      let (isHeld, isLeft) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      func hold(for seconds: Double) {
+      let (isHeld, mayLeave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let isLeft = DispatchSemaphore(value: 0)
+      func hold(until wait: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
           lock.withLock {
             isHeld.signal()
-            usleep(UInt32(seconds * 1e6))
+            wait()
           }
           isLeft.signal()
         }
         isHeld.wait()
       }
-      hold(for: 0.001)
+      hold { usleep(1_000) }
       #expect(lock.withLockIfAvailable { 1 } == 1)
       isLeft.wait()
-      hold(for: 1)
+      hold { mayLeave.wait() }
       let isTaken = lock.lock(within: .milliseconds(10))
       #expect(!isTaken)
+      mayLeave.signal()
       isLeft.wait()
     }
   }
