@@ -16,6 +16,7 @@ extension Scheduler {
       return
     }
     let testCase = testCase
+    let isInOwnJob = ThreadContext.current?.pointee.runsJob(of: self) == true
     let left = TestCaseMembership.takeBack(of: testCase) {
       guard TaskOwnership.shared.release(self) else { return [] }
       // Before the tasks are read, because of `leaveIfLate`.
@@ -24,12 +25,22 @@ extension Scheduler {
       return changeWithoutThread { state in
         let left =
           isOver || state.testLifetime.isKnown
-          ? state.liveTasks.unfinished.filter { $0.id != testCase }.map(\.handle) : []
+          ? state.leftovers(of: testCase, isInOwnJob: isInOwnJob) : []
         if left.isEmpty { hasLeftovers.store(hadLeftovers, ordering: .relaxed) }
         return left
       }
     }
     if !left.isEmpty { leave(left, of: testCase) }
+  }
+
+  /// Notes that a job has ended that was running when another thread released the last clock.
+  ///
+  /// - Parameter ended: The job's task, if it is over; else 0.
+  @inline(never)
+  func formerJobEnded(_ record: RunningJob, _ ended: UInt64) {
+    RunningJobs.noteEnded(record)
+    if ended != 0 { TestCaseMembership.letGo(of: ended) }
+    ExternalTaskRegistry.look(always: true)
   }
 
   /// Leaves a task that was registered for the scheduler before its last clock was released.
@@ -52,5 +63,41 @@ extension Scheduler {
     // Thread A, the current one, has released the last clock. Thread B, which runs the test, may have made another one
     // since then, and have adopted the test case before the tasks were back.
     Self.scheduler(TaskOwnership.shared.knownOwner(of: testCase))?.adoptTestCase(of: testCase)
+  }
+}
+
+extension SchedulerState {
+  /// A job that was running when another thread released the last clock.
+  struct FormerJob {
+    let number: UInt64
+    let record: RunningJob
+  }
+
+  /// The tasks that outlive the last clock, apart from the task that runs the test case.
+  ///
+  /// Thread A runs a job of one of them, and may be about to resume the others. Thread B, the current one, has released
+  /// the clock. So the next owner of the tasks waits for A's job, as for one of an unowned task. It has to know the
+  /// job's task even if the task is over.
+  ///
+  /// - Parameter isInOwnJob: Whether the current thread runs that job.
+  fileprivate mutating func leftovers(
+    of testCase: UInt64, isInOwnJob: Bool
+  ) -> [RetainedTask] {
+    let running = activity.running
+    let left = liveTasks.unfinished(or: running?.task ?? 0)
+      .filter { $0.id != testCase }.map(\.handle)
+    if let running, !left.isEmpty, formerJob == nil,
+      !isInOwnJob
+    {
+      formerJob = FormerJob(number: running.number, record: RunningJobs.noteBegun(running.task))
+    }
+    return left
+  }
+
+  /// Returns the record of the former job if the job has ended.
+  mutating func takeEndedFormerJob() -> RunningJob? {
+    guard let former = formerJob, activity.running?.number != former.number else { return nil }
+    formerJob = nil
+    return former.record
   }
 }

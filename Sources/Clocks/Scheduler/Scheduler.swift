@@ -118,7 +118,9 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       on: executor, mayStay: mayStay, thread: number, runsWoken: usesFastWay)
     let next = state.claimThread()
     let nestingChange = state.nesting.isNested ? takeNestingChange(&state) : nil
+    let formerJob = state.formerJob == nil ? nil : state.takeEndedFormerJob()
     lock.unlock()
+    if let formerJob { formerJobEnded(formerJob, ended) }
     if reference != 0 { UnownedTask.release(reference) }
     if let nestingChange { note(nestingChange) }
     if let next { startThread(on: next) }

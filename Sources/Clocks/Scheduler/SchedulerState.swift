@@ -21,6 +21,7 @@ struct SchedulerState: ~Copyable {
   /// Whether the scope was abandoned although its body has not ended. Then none of its jobs runs any more.
   var isAbandoned = false
   var nesting = Nesting()
+  var formerJob: FormerJob?
   /// Whether a reported job held its thread when the scope was abandoned.
   var heldThreadWhenAbandoned = false
   /// The latest failure that was recorded because the test does not continue.

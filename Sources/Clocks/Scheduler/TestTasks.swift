@@ -53,11 +53,13 @@ struct LiveTasks: ~Copyable {
   /// The tasks, in the order in which they were created. O(n log n).
   var all: [RetainedTask] { tasks.all.compactMap(\.task?.handle).sorted { $0.id < $1.id } }
 
-  /// The tasks that are not over. O(n).
-  var unfinished: [UnownedTask] {
+  /// The tasks that are not over, and `running`. O(n).
+  func unfinished(or running: UInt64) -> [UnownedTask] {
     var unfinished: [UnownedTask] = []
     tasks.visitAll {
-      if let task = $0.task, !TaskStatus(of: task.job).isOver { unfinished.append(task) }
+      if let task = $0.task, task.id == running || !TaskStatus(of: task.job).isOver {
+        unfinished.append(task)
+      }
     }
     return unfinished
   }

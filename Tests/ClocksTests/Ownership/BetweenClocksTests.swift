@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestTraits
 import Testing
 
@@ -6,6 +7,24 @@ import Testing
 
 #if os(Linux) && canImport(Glibc)
   @globalActor private actor Elsewhere { static let shared = Elsewhere() }
+
+  /// Keeps the thread that enqueues a job, once.
+  private final class SlowExecutor: TaskExecutor {
+    let isSlow = Atomic(false)
+    let isEntered = DispatchSemaphore(value: 0)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      if isSlow.exchange(false, ordering: .relaxed) {
+        isEntered.signal()
+        usleep(50_000)
+      }
+      let job = UnownedJob(job)
+      DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  /// A clock that one thread frees.
+  private final class LatestClock: @unchecked Sendable { var clock: TestClock? = TestClock() }
 
   /// What a test starts while it has no clock: the next clock's owner adopts all of it.
   @Suite struct BetweenClocksTests {
@@ -121,6 +140,48 @@ import Testing
         #expect(done.value == 1)
         await task.value
       }
+    }
+
+    /// A job of the former scheduler ends its task and resumes the tasks that wait for it, while another thread frees the
+    /// last clock.
+    @Test(arguments: 0..<5, [false, true])
+    func anotherThreadFreesTheLastClock(_: Int, isOtherResumedFirst: Bool) async {
+      let (waiting, othersWaiting, done) = (Tally(), Tally(), Tally())
+      let executor = SlowExecutor()
+      let tasks: [Task<Void, Never>] = await withUnsafeContinuation { continuation in
+        let latest = LatestClock()
+        let awaited = Task {
+          while waiting.value < 9 || othersWaiting.value == 0 { await Task.yield() }
+          for _ in 0..<20 { await Task.yield() }
+          executor.isSlow.store(true, ordering: .relaxed)
+        }
+        // The runtime resumes the task first that waits last.
+        Thread.detachNewThread {
+          while isOtherResumedFirst, waiting.value < 9 { usleep(100) }
+          Task(executorPreference: executor) {
+            othersWaiting.add()
+            await awaited.value
+          }
+        }
+        let tasks = (0..<9).map { _ in
+          Task {
+            while !isOtherResumedFirst, othersWaiting.value == 0 {
+              await Task.yield()
+            }
+            waiting.add()
+            await awaited.value
+            done.add()
+          }
+        }
+        Thread.detachNewThread {
+          executor.isEntered.wait()
+          latest.clock = nil
+          continuation.resume(returning: tasks)
+        }
+      }
+      await settleOnANewClock()
+      #expect(done.value == 9)
+      for task in tasks { await task.value }
     }
 
     /// The test has no clock yet. An `async let` is no member of its test case.

@@ -72,19 +72,44 @@ enum RunningJobs {
   private static func addRecord(to thread: ThreadState.Reference) -> RunningJob {
     let runningTask = CurrentTaskSlot.ofThread
     return lock.withLock {
-      let record: RunningJob
-      if let found = withoutThread {
-        record = found
-        withoutThread = found.pointee.nextUnused
-      } else {
-        record = .allocate(capacity: 1)
-        record.initialize(to: Record(next: first, context: .allocate(capacity: 1)))
-        first = record
-      }
+      let record = takeRecord()
       record.pointee.thread = thread
       record.pointee.runningTask = runningTask
       record.pointee.nextUnused = nil
       return record
+    }
+  }
+
+  /// Returns a record that no thread uses. Requires `lock`.
+  private static func takeRecord() -> RunningJob {
+    if let found = withoutThread {
+      withoutThread = found.pointee.nextUnused
+      return found
+    }
+    let record = RunningJob.allocate(capacity: 1)
+    record.initialize(to: Record(next: first, context: .allocate(capacity: 1)))
+    first = record
+    return record
+  }
+
+  /// Returns a record, which no thread uses, for a job of `task` that has begun without one on another thread.
+  ///
+  /// - Parameter task: The only task that runs in the job; 0 for an actor drain.
+  static func noteBegun(_ task: UInt64) -> RunningJob {
+    lock.withLock {
+      let record = takeRecord()
+      record.pointee.task.store(task, ordering: .relaxed)
+      record.pointee.epoch.store(newestEpoch.load(ordering: .relaxed), ordering: .releasing)
+      return record
+    }
+  }
+
+  /// Notes the end of a job for which `noteBegun` has returned the record.
+  static func noteEnded(_ record: RunningJob) {
+    lock.withLock {
+      record.pointee.epoch.store(0, ordering: .releasing)
+      record.pointee.nextUnused = withoutThread
+      withoutThread = record
     }
   }
 

@@ -150,14 +150,19 @@ enum TestCaseMembership {
     id <= newest && testCases.contains(id)
   }
 
-  private static func insert(_ task: UnownedJob, of testCase: UInt64) {
+  /// - Parameter isRunning: Whether the job of the task is known to run. Then the task is inserted even if it is over.
+  private static func insert(
+    _ task: UnownedJob, of testCase: UInt64, isRunning: Bool = false
+  ) {
     let id = taskID(of: task)
     if let member = members.address(of: id), !member.pointee.isNone {
       member.pointee.testCase = testCase
       return
     }
     // The current thread, A, has created the task. Thread B may have run it to its end, and found no member to let go.
-    guard !TaskStatus(of: task).isOver, UnownedTask.retainIfReadable(task) else { return }
+    guard isRunning || !TaskStatus(of: task).isOver, UnownedTask.retainIfReadable(task) else {
+      return
+    }
     members.set(id, to: Member(testCase: testCase, word: unsafeBitCast(task, to: UInt.self)))
   }
 
@@ -266,7 +271,8 @@ enum TestCaseMembership {
       let left = leave()
       guard !left.isEmpty, testCases.contains(testCase) else { return left }
       for task in left where TaskOwnership.shared.knownOwner(of: task.id) == nil {
-        insert(task.job, of: testCase)
+        let isRunning = RunningJobs.lock.withLock { RunningJobs.isAny(of: task.id) }
+        insert(task.job, of: testCase, isRunning: isRunning)
       }
       return left
     }
