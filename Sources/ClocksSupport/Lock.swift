@@ -42,6 +42,7 @@ public struct Lock: ~Copyable, @unchecked Sendable {
     #else
       mutex.initialize(to: pthread_mutex_t())
       pthread_mutex_init(mutex, nil)
+      GivenUp.prepare()
     #endif
     #if DEBUG && CHECK_LOCK_RANKS
       self.rank = rank
@@ -78,25 +79,30 @@ public struct Lock: ~Copyable, @unchecked Sendable {
     #if canImport(CRT) || canImport(WASILibc)
       return withLock(body)
     #else
-      guard pthread_mutex_trylock(mutex) == 0 || lock(within: .seconds(10)) else { return nil }
+      guard pthread_mutex_trylock(mutex) == 0 || lock(within: .milliseconds(100)) else {
+        return nil
+      }
       defer { pthread_mutex_unlock(mutex) }
       return body()
     #endif
   }
 
   #if !canImport(CRT) && !canImport(WASILibc)
-    /// Takes a lock that was held a moment ago. Returns `false` if the current thread holds it, or if the wait takes
-    /// longer than `limit`.
+    /// Takes a lock. Returns `false` if the current thread holds it, or after `limit` and 1,000 yields.
     ///
-    /// The limit matters only in a signal handler, and is far longer than a busy machine keeps a thread from leaving a
-    /// lock. The C library notes which thread holds a lock just after that thread has taken it. A handler that has
-    /// interrupted the thread in between waits for itself.
+    /// The limit is for a signal handler that waits for itself. Thread A holds a lock, and its handler waits for another
+    /// one, which thread B holds; B waits for A's lock. Or the handler has interrupted A just after A has taken the
+    /// lock, and before the C library has noted that A holds it. On a busy machine, 1,000 yields take seconds: each lets
+    /// another thread run, and one of them is the holder.
+    ///
+    /// A profiler's next signal may come before A has executed an instruction. So a thread that has given up does not wait
+    /// again soon.
     @inline(never)
     public func lock(within limit: Duration) -> Bool {
+      if GivenUp.isRecent { return false }
       let limit = RealTime(in: limit)
       var yields = 0
-      // After a suspension of the whole process, the limit may have passed although the holder has not run.
-      while !limit.hasPassed || yields < 10_000 {
+      while !limit.hasPassed || yields < 1_000 {
         #if os(Linux) && canImport(Glibc)
           if mutex.pointee.__data.__owner == Self.currentThread { return false }
         #endif
@@ -104,6 +110,7 @@ public struct Lock: ~Copyable, @unchecked Sendable {
         yields += 1
         if pthread_mutex_trylock(mutex) == 0 { return true }
       }
+      GivenUp.note()
       return false
     }
   #endif
@@ -148,6 +155,28 @@ public struct Lock: ~Copyable, @unchecked Sendable {
     #endif
   }
 }
+
+#if !canImport(CRT) && !canImport(WASILibc)
+  /// Whether the current thread has given up to wait for a lock in the last seconds.
+  private enum GivenUp {
+    private static let key = makeThreadKey()
+    private static let memory = Duration.seconds(10)
+
+    /// Makes the key before a signal handler needs it.
+    static func prepare() { _ = key }
+
+    static var isRecent: Bool {
+      guard let end = threadValue(key) else { return false }
+      return !RealTime(nanoseconds: UInt64(UInt(bitPattern: end)) << 24).hasPassed
+    }
+
+    static func note() {
+      // In units of 2^24 ns, which fit into a word of 32 bits.
+      let end = RealTime(in: memory).nanoseconds >> 24
+      setThreadValue(key, UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: end)))
+    }
+  }
+#endif
 
 #if DEBUG && CHECK_LOCK_RANKS
   /// The ranks of the locks that the current thread holds, a bit for each.

@@ -24,9 +24,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// Whether short cuts are taken that change no result.
   ///
   /// Sleeps on no actor use `sleep(_:on:)`. A job may move time itself (`SchedulerState.moveTime`). A woken task
-  /// runs immediately if no other job can come first.
-  ///
-  /// Only tests of this package change this, before a task sleeps.
+  /// runs immediately if no other job can come first. Only tests of this package change this, before a task sleeps.
   @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =
     Environment.usesFastWay && RuntimeFunctions.haveHandlers
   let isProcessWide: Bool
