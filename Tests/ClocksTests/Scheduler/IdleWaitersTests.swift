@@ -43,8 +43,8 @@ import Testing
     #expect(waiters.first(scopeMovesTime: true) == nil)
   }
 
-  /// A comparison of all clocks with each other would take minutes.
-  @Test(.timeLimit(.minutes(1))) func theFirstOfManyClocksIsFoundInLinearTime() {
+  /// A comparison of all clocks with each other would take hours.
+  @Test(.timeLimit(.minutes(10))) func theFirstOfManyClocksIsFoundInLinearTime() {
     var waiters = IdleWaiters()
     for number in (1...10_000).reversed() {
       let virtualClock = VirtualClock(now: .zero)
@@ -52,7 +52,7 @@ import Testing
         waiters.append(Advance(virtualClock, isOwn: true, .instant(.seconds(target))))
       }
     }
-    for _ in 0..<100 {
+    for _ in 0..<20 {
       let first = waiters.first(scopeMovesTime: false) as? Advance
       #expect(first === waiters.advances.all[19_998])
     }
