@@ -302,12 +302,14 @@ guarantee(
 
 guarantee(
     "A task belongs to the test that made it, and no other test takes it over",
-    "OwnershipTests|EarlyTaskTests|SharedActorTests|SharedClockTests|RuntimeHooksTests|LifetimeTests|OtherThreadTests",
+    "OwnershipTests|EarlyTaskTests|BetweenClocksTests|SharedActorTests|SharedClockTests|RuntimeHooksTests|LifetimeTests|OtherThreadTests",
     ("TaskOwnership.registerUnowned", "watermarks.min()", "watermarks.max()"),
     ("TaskOwnership.registerUnowned", "!watermarks.contains(.max)", "true"),
     ("TaskOwnership.adopt", ", orMadeFor: owner.maker", ""),
     ("TestCaseMembership.hasMade", "isCertain || members[id].isNone", "true"),
-    ("TestCaseMembership.insert", "!TaskStatus(of: task).isOver, ", ""),
+    ("TestCaseMembership.insert", "!TaskStatus(of: task).isOver", "true"),
+    ("SchedulerState.leftovers", "formerJob == nil, running", "formerJob != nil, running"),
+    ("TestCaseMembership.insert", "|| mayRun", "|| false"),
     ("JobRuns.run", "return RuntimeHooks.runWithoutOwner(job, body)", "return body()"),
     ("TaskOwnership.lookUp", "|| id > running.registration.watermark", "|| true"),
     ("TaskCreation.hasMade", "return TaskOwnership.shared.register(newUnownedTask: id)", "return"),

@@ -157,7 +157,7 @@ public struct Lock: ~Copyable, @unchecked Sendable {
 }
 
 #if !canImport(CRT) && !canImport(WASILibc)
-  /// Whether the current thread has given up to wait for a lock in the last seconds.
+  /// Whether the current thread has given up waiting for a lock in the last seconds.
   private enum GivenUp {
     private static let key = makeThreadKey()
     private static let memory = Duration.seconds(10)

@@ -16,7 +16,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   private static var blockLength: Int { 1 << Int(blockBits) }
 
   /// The number of places for blocks, a power of two or zero. At most half are in use, so that searches are short.
-  private var length = 0
+  private(set) var length = 0
   /// For each place the number of its block plus 1, or 0 if it is empty.
   private var blocks: UnsafeMutablePointer<UInt64>!
   /// For each place the number of entries in its block; at least 1 where there is a block.
@@ -161,7 +161,7 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
   }
 
   private mutating func addBlock(of id: UInt64) -> Int {
-    if usedBlocks * 2 >= length { grow() }
+    if usedBlocks * 2 >= length { resize(to: max(2, length * 2)) }
     usedBlocks += 1
     let place = emptyPlace(for: id >> Self.blockBits + 1)
     blocks[place] = id >> Self.blockBits + 1
@@ -200,17 +200,27 @@ struct TaskTable<Entry: TaskTableEntry>: ~Copyable {
     source.update(repeating: .none, count: Self.blockLength)
   }
 
-  private mutating func grow() {
-    var larger = TaskTable(length: max(2, length * 2))
-    for place in 0..<length where blocks[place] != 0 {
-      let new = larger.emptyPlace(for: blocks[place])
-      larger.blocks[new] = blocks[place]
-      larger.known[new] = known[place]
-      (larger.entries + Self.slot(of: 0, at: new))
+  /// Frees memory if few places are in use, so that `visitAll` takes time only for the present entries.
+  ///
+  /// O(`length`) if it does; amortized O(1) for each entry that was removed.
+  mutating func shrink() {
+    guard length > 64, usedBlocks * 16 < length else { return }
+    var shorter = length
+    while shorter > 64, usedBlocks * 4 < shorter { shorter /= 2 }
+    resize(to: shorter)
+  }
+
+  private mutating func resize(to length: Int) {
+    var other = TaskTable(length: length)
+    for place in 0..<self.length where blocks[place] != 0 {
+      let new = other.emptyPlace(for: blocks[place])
+      other.blocks[new] = blocks[place]
+      other.known[new] = known[place]
+      (other.entries + Self.slot(of: 0, at: new))
         .update(from: entries + Self.slot(of: 0, at: place), count: Self.blockLength)
     }
-    (larger.usedBlocks, larger.count) = (usedBlocks, count)
-    self = larger
+    (other.usedBlocks, other.count) = (usedBlocks, count)
+    self = other
   }
 
   /// Stops the program if an invariant does not hold. O(n); for tests.

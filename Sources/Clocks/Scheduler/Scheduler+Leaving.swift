@@ -16,7 +16,9 @@ extension Scheduler {
       return
     }
     let testCase = testCase
-    let isInOwnJob = ThreadContext.current?.pointee.runsJob(of: self) == true
+    let context = ThreadContext.current
+    // 0 if the thread runs no job of the scheduler, or an actor drain.
+    let ownTask = context?.pointee.runsJob(of: self) == true ? context!.pointee.taskID : 0
     let left = TestCaseMembership.takeBack(of: testCase) {
       guard TaskOwnership.shared.release(self) else { return [] }
       // Before the tasks are read, because of `leaveIfLate`.
@@ -25,7 +27,7 @@ extension Scheduler {
       return changeWithoutThread { state in
         let left =
           isOver || state.testLifetime.isKnown
-          ? state.leftovers(of: testCase, isInOwnJob: isInOwnJob) : []
+          ? state.leftovers(of: testCase, releasedBy: ownTask) : []
         if left.isEmpty { hasLeftovers.store(hadLeftovers, ordering: .relaxed) }
         return left
       }
@@ -79,16 +81,14 @@ extension SchedulerState {
   /// the clock. So the next owner of the tasks waits for A's job, as for one of an unowned task. It has to know the
   /// job's task even if the task is over.
   ///
-  /// - Parameter isInOwnJob: Whether the current thread runs that job.
+  /// - Parameter ownTask: The task whose job the current thread runs. If it is that job, none has to be waited for.
   fileprivate mutating func leftovers(
-    of testCase: UInt64, isInOwnJob: Bool
+    of testCase: UInt64, releasedBy ownTask: UInt64
   ) -> [RetainedTask] {
     let running = activity.running
     let left = liveTasks.unfinished(or: running?.task ?? 0)
       .filter { $0.id != testCase }.map(\.handle)
-    if let running, !left.isEmpty, formerJob == nil,
-      !isInOwnJob
-    {
+    if let running, !left.isEmpty, formerJob == nil, running.task == 0 || running.task != ownTask {
       formerJob = FormerJob(number: running.number, record: RunningJobs.noteBegun(running.task))
     }
     return left

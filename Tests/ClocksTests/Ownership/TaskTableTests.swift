@@ -27,6 +27,26 @@ import Testing
       }
       #expect(table.count == model.count)
     }
+    table.checkInvariants()
+  }
+
+  @Test func aTableOfFormerTasksShrinks() {
+    let scheduler = Scheduler(origin: .here())
+    var table = OwnerTable()
+    let kept = Set((1...10).map { UInt64($0 * 7_919) })
+    for id in 1...UInt64(100_000) { table.set(id, to: scheduler) }
+    #expect(table.length == 16_384)
+    for id in 1...UInt64(100_000) where !kept.contains(id) { table.remove(id, of: scheduler) }
+    table.shrink()
+    table.checkInvariants()
+    #expect(table.length == 64)
+    #expect(table.count == 10)
+    #expect(kept.allSatisfy { table[$0] === scheduler })
+    // A short table, and one that is in use, stay as they are.
+    for id in 1...UInt64(4_096) { table.set(id, to: scheduler) }
+    let length = table.length
+    table.shrink()
+    #expect(table.length == length)
   }
 
   /// If the cost of an operation grew with the number of tasks, this would take hours.

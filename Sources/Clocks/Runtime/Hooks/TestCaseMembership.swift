@@ -150,19 +150,19 @@ enum TestCaseMembership {
     id <= newest && testCases.contains(id)
   }
 
-  /// - Parameter isRunning: Whether the job of the task is known to run. Then the task is inserted even if it is over.
-  private static func insert(
-    _ task: UnownedJob, of testCase: UInt64, isRunning: Bool = false
-  ) {
+  /// - Parameter mayRun: Whether a task that is over is inserted, too, if its job still runs.
+  private static func insert(_ task: UnownedJob, of testCase: UInt64, mayRun: Bool = false) {
     let id = taskID(of: task)
     if let member = members.address(of: id), !member.pointee.isNone {
       member.pointee.testCase = testCase
       return
     }
     // The current thread, A, has created the task. Thread B may have run it to its end, and found no member to let go.
-    guard isRunning || !TaskStatus(of: task).isOver, UnownedTask.retainIfReadable(task) else {
-      return
-    }
+    guard
+      !TaskStatus(of: task).isOver
+        || mayRun && RunningJobs.lock.withLock({ RunningJobs.isAny(of: id) }),
+      UnownedTask.retainIfReadable(task)
+    else { return }
     members.set(id, to: Member(testCase: testCase, word: unsafeBitCast(task, to: UInt.self)))
   }
 
@@ -189,7 +189,7 @@ enum TestCaseMembership {
     for index in 0..<over.count { UnownedTask.release(over[index]) }
   }
 
-  /// Removes the tasks that are over, and appends their words to `over`.
+  /// Removes the tasks that are over, and appends their words to `over`. Frees the memory of many former members.
   ///
   /// Requires `RunningJobs.lock`. Thread A, which has run a task to its end, may be about to resume another member that
   /// waits for it. Until A's job has ended, the next owner has to know of both. Then A lets go of the task itself.
@@ -204,6 +204,7 @@ enum TestCaseMembership {
     for index in 0..<over.count {
       members.remove(taskID(of: unsafeBitCast(over[index], to: UnownedJob.self)))
     }
+    members.shrink()
   }
 
   /// Removes a task that is over, or that another test has adopted. Expected O(1).
@@ -271,8 +272,7 @@ enum TestCaseMembership {
       let left = leave()
       guard !left.isEmpty, testCases.contains(testCase) else { return left }
       for task in left where TaskOwnership.shared.knownOwner(of: task.id) == nil {
-        let isRunning = RunningJobs.lock.withLock { RunningJobs.isAny(of: task.id) }
-        insert(task.job, of: testCase, isRunning: isRunning)
+        insert(task.job, of: testCase, mayRun: true)
       }
       return left
     }
