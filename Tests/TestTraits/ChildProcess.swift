@@ -84,61 +84,18 @@ package struct ChildProcess: Sendable {
     _ executable: String, arguments: [String], environment: [String: String], errors: Errors,
     limit: Double
   ) throws -> ChildProcess {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: executable)
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    var environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     // The tests compare the whole text that the test library prints.
-    process.environment?["NO_COLOR"] = "1"
+    environment["NO_COLOR"] = "1"
     // XCTest itself leaks at the end of an asynchronous test, and AddressSanitizer reports it.
-    process.environment?["ASAN_OPTIONS"] = "detect_leaks=0"
-    let outputPipe = Pipe()
-    let errorPipe = Pipe()
-    process.standardOutput = outputPipe
-    switch errors {
-    case .apart: process.standardError = errorPipe
-    case .inOutput: process.standardError = outputPipe
-    case .to(let file): process.standardError = file
-    }
-    try process.run()
-    // If the process does not write into it, the pipe ends only when this end is closed.
-    if case .apart = errors {} else { try errorPipe.fileHandleForWriting.close() }
-
-    let identifier = process.processIdentifier
-    let (isOver, isDecided) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    let kills = Log<Int32>()
-    Thread.detachNewThread {
-      defer { isDecided.signal() }
-      guard isOver.wait(timeout: .now() + limit) == .timedOut else { return }
-      kills.add(kill(identifier, SIGKILL))
-    }
-
-    // The pipes are read at the same time: the child must not wait for a full one.
-    let errorText = Log<String>()
-    let hasReadErrors = DispatchSemaphore(value: 0)
-    Thread.detachNewThread {
-      errorText.add(readToEnd(of: errorPipe))
-      hasReadErrors.signal()
-    }
-    let outputText = readToEnd(of: outputPipe)
-    hasReadErrors.wait()
-    process.waitUntilExit()
-    isOver.signal()
-    // The thread above may have killed the child, and not noted that yet.
-    isDecided.wait()
-    let errorOutput = errorText.all.joined()
-    guard !kills.all.contains(0) else {
-      throw HungChild(
-        description: "The child had not ended after \(limit) seconds:\n\(outputText)\(errorOutput)")
-    }
+    environment["ASAN_OPTIONS"] = "detect_leaks=0"
+    var child = try RunningChild(
+      executable, arguments: arguments, environment: environment, errors: errors)
+    let status = try child.waitForEnd(limit: limit)
+    let signal = status & 0x7f
     return ChildProcess(
-      standardOutput: outputText, standardError: errorOutput, exitCode: process.terminationStatus,
-      isEndedBySignal: process.terminationReason == .uncaughtSignal)
-  }
-
-  private static func readToEnd(of pipe: Pipe) -> String {
-    let data = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
-    return String(decoding: data, as: UTF8.self)
+      standardOutput: child.output.text, standardError: child.errors?.text ?? "",
+      exitCode: signal == 0 ? (status >> 8) & 0xff : signal, isEndedBySignal: signal != 0)
   }
 }
 
@@ -153,11 +110,6 @@ package let trapSignal: CInt = {
 
 /// A child process has succeeded, and no test has passed in it.
 package struct NoTestHasPassed: Error, CustomStringConvertible {
-  package var description: String
-}
-
-/// A child process did not end in time, and was killed.
-package struct HungChild: Error, CustomStringConvertible {
   package var description: String
 }
 

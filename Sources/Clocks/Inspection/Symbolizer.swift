@@ -129,7 +129,7 @@ enum Symbolizer {
   ///
   /// - Parameter lines: The number of lines to wait for. Waiting for the end of the pipe would also wait for
   ///   other processes that have inherited it.
-  private static func output(of command: String, _ arguments: [String], lines: Int) -> String? {
+  static func output(of command: String, _ arguments: [String], lines: Int) -> String? {
     #if os(Linux)
       var ends: [CInt] = [0, 0]
       guard pipe(&ends) == 0 else { return nil }
@@ -152,6 +152,13 @@ enum Symbolizer {
   }
 
   #if os(Linux)
+    private typealias CloseFrom =
+      @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, CInt) -> CInt
+
+    /// Lets the child close its files from a descriptor on. `nil` before glibc 2.34.
+    private static let closeFrom = RuntimeSymbol.function(
+      "posix_spawn_file_actions_addclosefrom_np", as: CloseFrom.self)
+
     private static func start(_ command: String, _ arguments: [String], output: CInt) -> pid_t? {
       var actions = posix_spawn_file_actions_t()
       posix_spawn_file_actions_init(&actions)
@@ -159,6 +166,8 @@ enum Symbolizer {
       posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
       posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
       posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+      // While the tool held the end of a pipe of the test, the pipe would not end.
+      _ = closeFrom?(&actions, STDERR_FILENO + 1)
       var argv = ([command] + arguments).map { strdup($0) } + [nil]
       defer { for argument in argv { free(argument) } }
       // The environment is empty, because that of this process may request a sanitizer or a library to preload.

@@ -23,5 +23,17 @@
       #expect(meanings?[linked]?.function == meanings?[place]?.function)
       #expect(meanings?[linked]?.line == meanings?[place]?.line)
     }
+
+    @Test(
+      .enabled(
+        if: RuntimeSymbol.address(of: "posix_spawn_file_actions_addclosefrom_np") != nil,
+        "The C library cannot close them."))
+    func theToolInheritsNoOpenFile() throws {
+      var ends: [CInt] = [0, 0]
+      try #require(pipe(&ends) == 0)
+      defer { for end in ends { close(end) } }
+      let list = "for end in \(ends[0]) \(ends[1]); do [ -e /proc/self/fd/$end ]; echo $?; done"
+      #expect(Symbolizer.output(of: "/bin/sh", ["-c", list], lines: 2) == "1\n1\n")
+    }
   }
 #endif

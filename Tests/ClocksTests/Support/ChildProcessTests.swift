@@ -1,3 +1,4 @@
+import Foundation
 import TestTraits
 import Testing
 
@@ -8,6 +9,22 @@ import Testing
         "/bin/sh", arguments: ["-c", "exec sleep 600"], limit: 0.5)
     }
     #expect(error?.description == "The child had not ended after 0.5 seconds:\n")
+  }
+
+  @Test func aProcessThatHoldsTheOutputOfAChildIsKilledAndAnError() async throws {
+    let error = await #expect(throws: HungChild.self) {
+      try await ChildProcess.run(
+        "/bin/sh", arguments: ["-c", "sleep 600 & echo $!"], limit: 0.5)
+    }
+    let lines = try #require(error?.description.split(separator: "\n"))
+    #expect(lines.first == "The child had ended, but its output had not, after 0.5 seconds:")
+    let holder = try #require(lines.last.flatMap { pid_t($0) })
+    // The process is a zombie until another process has waited for it.
+    while let state = try? String(contentsOfFile: "/proc/\(holder)/stat", encoding: .utf8),
+      !state.contains(") Z ")
+    {
+      try await Task.sleep(for: .milliseconds(10))
+    }
   }
 
   /// All tests of the suite are skipped where the variable is not set. XCTest succeeds also if it finds no test.

@@ -23,6 +23,8 @@ struct AutoAdvance: ~Copyable {
     var mayAwaitScope = false
     /// How many jobs of the tests around the scope have begun or ended.
     var progressAround: UInt64 = 0
+    /// How long a busy machine has kept the process waiting since the alarm was set.
+    var withheld = Duration.zero
   }
 
   let autoAdvance: Bool

@@ -285,7 +285,11 @@ extension Scheduler {
         sum &+ scheduler.change { $0.activity.count }
       }
     }
-    perform(change { $0.alarmRings(number, others) })
+    let action = change { state in
+      others.withheld = state.scope?.pace.alarm?.set.withheld ?? .zero
+      return state.alarmRings(number, others)
+    }
+    perform(action)
   }
 
   /// Whether any scheduler of this test has a job but no thread yet: the test's own, or that of a scope within it.

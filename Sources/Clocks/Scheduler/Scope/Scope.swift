@@ -203,18 +203,17 @@ final class ScopeState {
     guard let alarm = pace.alarm, alarm.number == number else { return nil }
     pace.lookAround()
     let (reason, patience) = (alarm.reason, alarm.patience)
-    let withheld = alarm.set.withheld
     let limit = duration(of: reason)
-    let isEarly = withheld > limit / 100
+    let isEarly = others.withheld > limit / 100
     // The patience with the test around the scope is served time.
     if reason == .pause, pace.isTestAroundRunning, isEarly {
-      return .rest(pace.setAlarm(reason, in: withheld, patience: patience))
+      return .rest(pace.setAlarm(reason, in: others.withheld, patience: patience))
     }
     if let left = pace.patienceLeft(patience, reason, others) {
       return .rest(pace.setAlarm(reason, in: limit, patience: left))
     }
     if reason != .pause, isEarly {
-      return .rest(pace.setAlarm(reason, in: withheld, patience: patience))
+      return .rest(pace.setAlarm(reason, in: others.withheld, patience: patience))
     }
     // Since the alarm was set, a thread outside the scope may have begun a `holding`, which has a limit of its own; or
     // it may have ended one. While the watchdog inspects the tasks, they are not cancelled yet.

@@ -73,6 +73,24 @@ import Testing
     #expect(scope.body.toCancel.count == 1)
   }
 
+  /// A busy machine keeps the process waiting for most of the time.
+  @Test func onlyServedTimeCounts() throws {
+    let scope = scope()
+    var alarm = try #require(scope.setAlarm(isAwaited: false))
+    for withheld in [Duration.seconds(4), .milliseconds(51)] {
+      guard case .rest(let next?) = scope.alarmRings(alarm.number, .init(withheld: withheld)) else {
+        Issue.record("\(withheld) count")
+        return
+      }
+      #expect(next == .init(number: alarm.number + 1, duration: withheld))
+      alarm = next
+    }
+    #expect(scope.body.problem == nil)
+    // A hundredth of the limit.
+    _ = scope.alarmRings(alarm.number, .init(withheld: .milliseconds(50)))
+    #expect(scope.body.problem != nil)
+  }
+
   /// The scope may wait for its test, which waits for a thread.
   @Test(arguments: [(0, false, 5), (0, true, 2), (1, true, 30)])
   func aThreadThatItsTestAwaitsCostsNoPatience(holds: Int, isAwaited: Bool, seconds: Int) throws {
