@@ -62,7 +62,10 @@ struct RunningChild {
     let error = posix_spawn(
       &process, executable, &actions, &attributes, &arguments, &environment)
     self.process = process
-    guard error == 0 else { throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EINVAL) }
+    guard error == 0 else {
+      closeOutputs()
+      throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EINVAL)
+    }
   }
 
   /// Reads the outputs until they end, waits for the end of the process, and returns its status.
@@ -91,12 +94,14 @@ struct RunningChild {
     }
   }
 
-  private mutating func killed(_ limit: Double) -> HungChild {
+  private func closeOutputs() { for end in [output, errors] { end?.close() } }
+
+  private func killed(_ limit: Double) -> HungChild {
     var status: CInt = 0
     let hadEnded = waitpid(process, &status, WNOHANG) == process
     kill(-process, SIGKILL)
     if !hadEnded { while waitpid(process, &status, 0) < 0, errno == EINTR {} }
-    for end in [output, errors] { end?.close() }
+    closeOutputs()
     let what =
       hadEnded ? "The child had ended, but its output had not," : "The child had not ended"
     return HungChild(

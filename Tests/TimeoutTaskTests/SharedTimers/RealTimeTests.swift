@@ -10,32 +10,40 @@ import Testing
 @Suite struct RealTimeTests {
   // MARK: - In tests and scopes
 
-  @Test func withATestClockTimeMayBeVirtual() async throws {
-    _ = TestClock()
-    #expect(!RealTime.isCertain)
-    let gate = Gate()
-    let task = TimeoutTask(seconds: 3600) { await gate.pass() }
-    #expect(SharedTimers.shared.count == 0)
-    gate.open()
-    try await task.value
+  // Each runs in a process of its own: tests that began before this process had a clock may use the shared timers.
+
+  @Test func withATestClockTimeMayBeVirtual() async {
+    await #expect(processExitsWith: .success) {
+      _ = TestClock()
+      #expect(!RealTime.isCertain)
+      let gate = Gate()
+      let task = TimeoutTask(seconds: 3600) { await gate.pass() }
+      #expect(SharedTimers.shared.count == 0)
+      gate.open()
+      try await task.value
+    }
   }
 
-  @Test func withVirtualTimeDeadlinesOnTheContinuousClockAreVirtual() async throws {
-    try await withVirtualTime { time in
-      let task = TimeoutTask(seconds: 3600, name: "a") { try await Task.sleep(for: .seconds(9000)) }
-      await #expect(throws: TimeoutError(timeout: .seconds(3600), operation: "a")) {
-        try await task.value
-      }
-      #expect(time.now.offset == .seconds(3600))
-      await #expect(throws: TimeoutError(timeout: .seconds(1000), operation: "b")) {
-        try await withTimeout(.seconds(1000), name: "b") {
+  @Test func withVirtualTimeDeadlinesOnTheContinuousClockAreVirtual() async {
+    await #expect(processExitsWith: .success) {
+      try await withVirtualTime { time in
+        let task = TimeoutTask(seconds: 3600, name: "a") {
           try await Task.sleep(for: .seconds(9000))
         }
+        await #expect(throws: TimeoutError(timeout: .seconds(3600), operation: "a")) {
+          try await task.value
+        }
+        #expect(time.now.offset == .seconds(3600))
+        await #expect(throws: TimeoutError(timeout: .seconds(1000), operation: "b")) {
+          try await withTimeout(.seconds(1000), name: "b") {
+            try await Task.sleep(for: .seconds(9000))
+          }
+        }
+        #expect(time.now.offset == .seconds(4600))
+        #expect(
+          await withTimeoutOrNil(.seconds(10)) { try? await Task.sleep(for: .seconds(5)) } != nil)
+        #expect(SharedTimers.shared.count == 0)
       }
-      #expect(time.now.offset == .seconds(4600))
-      #expect(
-        await withTimeoutOrNil(.seconds(10)) { try? await Task.sleep(for: .seconds(5)) } != nil)
-      #expect(SharedTimers.shared.count == 0)
     }
   }
 
