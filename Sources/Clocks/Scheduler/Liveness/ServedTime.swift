@@ -8,10 +8,22 @@ import Synchronization
 /// reached: one of 30 seconds takes at most eight minutes, and that only if the machine is busy all the time.
 struct ServedTime {
   private let start = RealTime(in: .zero)
-  private let withheldBefore = Self.total.load(ordering: .relaxed)
+  private let withheldBefore = Self.withheldSoFar
 
   /// The total real time that does not count as served time, in nanoseconds.
   private static let total = Atomic<UInt64>(0)
+
+  /// What has been withheld so far, with what the current interval is certain to withhold for the time until now.
+  ///
+  /// Without that part, an instant that comes after a report within a check would be charged with the time of the
+  /// report. If only a sixteenth of real time counts, it would take sixteen times as long to make up for it.
+  private static var withheldSoFar: UInt64 {
+    // Read before `nextCheck`: thread A, the current one, must not add the time before a check of thread B to a sum
+    // that has it already.
+    let total = total.load(ordering: .acquiring)
+    let late = RealTime(nanoseconds: nextCheck.load(ordering: .relaxed)).nanosecondsSince
+    return total + late - leastServed(of: late)
+  }
 
   var nanosecondsSince: UInt64 { start.nanosecondsSince }
 
@@ -25,14 +37,13 @@ struct ServedTime {
   var withheld: Duration { .nanoseconds(Int64(clamping: withheld(of: nanosecondsSince))) }
 
   /// How much of the real time since the instant does not count, in nanoseconds.
-  ///
-  /// A check of the watchdog withholds a whole interval. If the instant lies within that interval, a part of the result
-  /// is time before the instant.
   private func withheld(of real: UInt64) -> UInt64 {
     // Read before `total`. If a check begins in between, its time is withheld twice, until the next reading. In the
     // other order it might not be withheld at all, and a limit would seem to be reached.
     let sinceCheckIsMissing = sinceCheckIsMissing
-    let total = Self.total.load(ordering: .relaxed) - withheldBefore
+    let sum = Self.total.load(ordering: .relaxed)
+    // The sum is the lesser one while the interval of the instant lasts.
+    let total = sum - min(sum, withheldBefore)
     return min(total + sinceCheckIsMissing - Self.leastServed(of: sinceCheckIsMissing), real)
   }
 
@@ -41,9 +52,13 @@ struct ServedTime {
 
   /// Begins a check of the watchdog, and withholds what the interval since the last one does not count.
   static func checkBegins(withholding nanoseconds: UInt64, nextIn interval: Duration) {
-    total.add(nanoseconds, ordering: .relaxed)
+    nextCheck.store(RealTime(in: interval).nanoseconds, ordering: .relaxed)
+    total.add(nanoseconds, ordering: .releasing)
     missingFrom.store(RealTime(in: interval + .seconds(1)).nanoseconds, ordering: .releasing)
   }
+
+  /// When the watchdog's next check is due, in nanoseconds as in `RealTime`; `.max` before its first check.
+  private static let nextCheck = Atomic<UInt64>(.max)
 
   /// When the watchdog's next check is more than a second late, in nanoseconds as in `RealTime`; `.max` before its
   /// first check.

@@ -43,8 +43,6 @@ import Testing
     #expect(served(real: 32_000, run: 0, waited: 0) == 2_000)
   }
 
-  /// The watchdog withholds an interval as a whole, also the part before the instant.
-  ///
   /// In a process of its own, because it lengthens all limits of the process.
   @Test func servedTimeNeverRunsBackwards() async {
     await #expect(processExitsWith: .success) {
@@ -54,6 +52,20 @@ import Testing
       #expect(!instant.lasts(.nanoseconds(1)))
       // The interval as a whole was longer than the time since the instant.
       #expect(instant.withheld < .seconds(10))
+    }
+  }
+
+  /// A check writes a report, and notes an instant after that.
+  @Test func timeBeforeAnInstantIsNotWithheldFromIt() async {
+    await #expect(processExitsWith: .success) {
+      ServedTime.checkBegins(withholding: 0, nextIn: .zero)
+      usleep(320_000)
+      let instant = ServedTime()
+      usleep(50_000)
+      // Of the interval, at least 300 ms were withheld before the instant.
+      ServedTime.checkBegins(withholding: 310_000_000, nextIn: .seconds(60))
+      #expect(instant.withheld <= .milliseconds(10))
+      #expect(instant.lasts(.milliseconds(40)))
     }
   }
 
