@@ -27,7 +27,7 @@
     @Test(
       .enabled(
         if: RuntimeSymbol.address(of: "posix_spawn_file_actions_addclosefrom_np") != nil,
-        "The C library cannot close them."))
+        "This C library cannot close all files of a child process."))
     func theToolInheritsNoOpenFile() throws {
       var ends: [CInt] = [0, 0]
       try #require(pipe(&ends) == 0)

@@ -11,7 +11,8 @@ import Testing
     #expect(error?.description == "The child had not ended after 0.5 seconds:\n")
   }
 
-  @Test func aProcessThatHoldsTheOutputOfAChildIsKilledAndAnError() async throws {
+  @Test(.timeLimit(.minutes(10)))
+  func aProcessThatHoldsTheOutputOfAChildIsKilledAndAnError() async throws {
     let error = await #expect(throws: HungChild.self) {
       try await ChildProcess.run(
         "/bin/sh", arguments: ["-c", "sleep 600 & echo $!"], limit: 0.5)

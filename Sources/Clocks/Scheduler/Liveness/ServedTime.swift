@@ -8,21 +8,24 @@ import Synchronization
 /// reached: one of 30 seconds takes at most eight minutes, and that only if the machine is busy all the time.
 struct ServedTime {
   private let start = RealTime(in: .zero)
-  private let withheldBefore = Self.withheldSoFar
+  private let withheldBefore: UInt64
 
   /// The total real time that does not count as served time, in nanoseconds.
   private static let total = Atomic<UInt64>(0)
 
-  /// What has been withheld so far, with what the current interval is certain to withhold for the time until now.
+  /// Notes the instant, and what was withheld before it: also by the interval of the watchdog that is under way.
   ///
-  /// Without that part, an instant that comes after a report within a check would be charged with the time of the
-  /// report. If only a sixteenth of real time counts, it would take sixteen times as long to make up for it.
-  private static var withheldSoFar: UInt64 {
-    // Read before `nextCheck`: thread A, the current one, must not add the time before a check of thread B to a sum
-    // that has it already.
-    let total = total.load(ordering: .acquiring)
-    let late = RealTime(nanoseconds: nextCheck.load(ordering: .relaxed)).nanosecondsSince
-    return total + late - leastServed(of: late)
+  /// A check that writes a report may take seconds, and an instant may be noted after that within the check. If these
+  /// seconds were withheld from the instant, and only a sixteenth of real time counted, it would take sixteen times as
+  /// long to make up for them.
+  init() {
+    // `total` is read before `nextCheck`. In the other order, thread B could begin a check in between. Then thread A, the
+    // current one, would add the time before that check to a sum that has it already.
+    let total = Self.total.load(ordering: .acquiring)
+    let nextCheck = Self.nextCheck.load(ordering: .relaxed)
+    // The interval under way will withhold at least this much of the time before the instant.
+    let late = max(start.nanoseconds, nextCheck) - nextCheck
+    withheldBefore = total + late - Self.leastServed(of: late)
   }
 
   var nanosecondsSince: UInt64 { start.nanosecondsSince }
@@ -42,7 +45,7 @@ struct ServedTime {
     // other order it might not be withheld at all, and a limit would seem to be reached.
     let sinceCheckIsMissing = sinceCheckIsMissing
     let sum = Self.total.load(ordering: .relaxed)
-    // The sum is the lesser one while the interval of the instant lasts.
+    // Until the interval of the instant ends, the sum may lack what `withheldBefore` has of that interval.
     let total = sum - min(sum, withheldBefore)
     return min(total + sinceCheckIsMissing - Self.leastServed(of: sinceCheckIsMissing), real)
   }
@@ -52,6 +55,7 @@ struct ServedTime {
 
   /// Begins a check of the watchdog, and withholds what the interval since the last one does not count.
   static func checkBegins(withholding nanoseconds: UInt64, nextIn interval: Duration) {
+    // `init` must not see the new sum with the old instant of the next check.
     nextCheck.store(RealTime(in: interval).nanoseconds, ordering: .relaxed)
     total.add(nanoseconds, ordering: .releasing)
     missingFrom.store(RealTime(in: interval + .seconds(1)).nanoseconds, ordering: .releasing)
