@@ -6,6 +6,7 @@ public enum LockRank: UInt, Sendable {
   case dispatchNotifications
   case dispatchSource
   case testCaseMembership
+  case unownedBlocks
   case scheduler
   case externalTasks
   case taskOwnership

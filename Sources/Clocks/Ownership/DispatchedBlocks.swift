@@ -9,6 +9,8 @@ struct DispatchedBlocks {
     var mark: UInt = 0
     /// Whether the test no longer waits for the block. If the block begins after that, it counts again.
     var isAbandoned = false
+    /// The block, as the next owner of the test case knows it, if the owner's clocks are gone.
+    var unowned: UnownedBlock?
   }
 
   // Few variables are references, because each costs a reference count whenever the scheduler's state is read.
@@ -132,15 +134,36 @@ struct DispatchedBlocks {
     return newest
   }
 
+  func unowned(_ number: UInt64) -> UnownedBlock? { blocks[number]?.unowned }
+
+  /// Returns the blocks for which the next owner of the test case has to wait, in order. O(n log n).
+  mutating func leave(to testCase: UInt64, by owner: TaskOwner) -> [UnownedBlock] {
+    blocks.keys.sorted().compactMap { number in
+      let block = blocks[number]!
+      // What is on no queue is a part of a job, or of another block.
+      guard block.queue.identity.address != 0, !block.isAbandoned else { return nil }
+      if let known = block.unowned { return known }
+      let unowned = UnownedBlock(
+        on: block.queue.identity, isBarrier: block.isBarrier, of: testCase, former: owner)
+      if block.thread != nil { unowned.begin(mark: block.mark) }
+      blocks[number]!.unowned = unowned
+      return unowned
+    }
+  }
+
   /// Notes that a block begins to run on a thread. If it was abandoned, it counts again.
-  mutating func run(_ number: UInt64, on thread: Int32, mark: UInt = 0) {
-    guard var block = blocks[number] else { return }
+  ///
+  /// - Returns: What the next owner of the test case knows of the block; `nil` if there is none.
+  @discardableResult
+  mutating func run(_ number: UInt64, on thread: Int32, mark: UInt = 0) -> UnownedBlock? {
+    guard var block = blocks[number] else { return nil }
     block.queue.add(number, block, -1)
     (block.thread, block.mark, block.isAbandoned) = (thread, mark, false)
     block.queue.add(number, block, 1)
     blocks[number] = block
     changes += 1
     countAgain(block.queue)
+    return block.unowned
   }
 
   /// The first block for which Dispatch may still start a thread, although all threads wait; `nil` if there is none.

@@ -168,6 +168,17 @@ class TaskOwner: @unchecked Sendable {
   /// Notes that a block is on a dispatch queue, or runs there. Returns a number for `workEnded`, never 0.
   func workBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 { 1 }
 
+  /// Does what `workBegan` does. If the owner has no clock any more, the next owner of the test case counts the block,
+  /// too.
+  final func blockBegan(on queue: BlockQueue, isBarrier: Bool) -> UInt64 {
+    let number = workBegan(on: queue, isBarrier: isBarrier)
+    if isWithoutClock.load(ordering: .relaxed) { leaveBlocks() }
+    return number
+  }
+
+  /// Lets the next owner of the test case count the owner's blocks.
+  func leaveBlocks() {}
+
   /// Notes that a block begins to run on the current thread.
   ///
   /// - Parameter mark: An address in the frame of the function that runs the block; 0 if it is not known.

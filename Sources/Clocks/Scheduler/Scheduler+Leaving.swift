@@ -23,6 +23,7 @@ extension Scheduler {
       guard TaskOwnership.shared.release(self) else { return [] }
       // Before the tasks are read, because of `leaveIfLate`.
       isWithoutClock.store(true, ordering: .relaxed)
+      leaveBlocks(of: testCase)
       let hadLeftovers = hasLeftovers.exchange(true, ordering: .relaxed)
       return changeWithoutThread { state in
         let left =
@@ -33,6 +34,15 @@ extension Scheduler {
       }
     }
     if !left.isEmpty { leave(left, of: testCase) }
+  }
+
+  /// Lets the next owner of the test case count the blocks.
+  func leaveBlocks(of testCase: UInt64) {
+    guard testCase != 0 else { return }
+    let blocks = changeWithoutThread {
+      $0.idleness.dispatchedBlocks.leave(to: testCase, by: self)
+    }
+    for block in blocks { block.submit() }
   }
 
   /// Notes that a job has ended that was running when another thread released the last clock.

@@ -255,10 +255,11 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     // Only a suite that was written for real time is asked which threads wait for events.
     let needsThread = scope?.options.isUnedited == true
     let thread = thread ?? (needsThread ? OutsideWork.currentThread : 0)
-    change { $0.idleness.dispatchedBlocks.run(number, on: thread, mark: mark) }
+    change { $0.idleness.dispatchedBlocks.run(number, on: thread, mark: mark) }?.begin(mark: mark)
   }
 
-  override func workEnded(_ number: UInt64) { change { $0.dispatchedBlockEnded(number) } }
+  override func workEnded(_ number: UInt64) { change { $0.dispatchedBlockEnded(number) }?.end() }
+  override func leaveBlocks() { leaveBlocks(of: testCase) }
 
   override func mainBlockIsReady(_ number: UInt64, _ submit: @escaping @Sendable () -> Void) {
     // A search does not order blocks and jobs: its steps would then depend on when Dispatch has run a block.

@@ -145,11 +145,15 @@ extension SchedulerState {
     return nil
   }
 
-  mutating func dispatchedBlockEnded(_ number: UInt64) {
+  /// Returns what the next owner of the test case knows of the block; `nil` if there is none.
+  @discardableResult
+  mutating func dispatchedBlockEnded(_ number: UInt64) -> UnownedBlock? {
+    let unowned = idleness.dispatchedBlocks.unowned(number)
     idleness.dispatchedBlockEnds(number)
     idleness.externalTasks.mayHaveChanged()
     scope?.pace.somethingHappens()
     scope?.mustSetAlarm = true
+    return unowned
   }
 
   func taskBecameExternal(_ task: UInt64) {

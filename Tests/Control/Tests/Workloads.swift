@@ -54,6 +54,15 @@ private final class Counter: @unchecked Sendable {
   }
 }
 
+/// Blocks that do nothing, so that it shows what it costs to note them.
+@Suite struct ShortBlocks {
+  @Test(arguments: 1...20) func run(_ number: Int) async {
+    let queue = DispatchQueue(label: "short blocks")
+    for _ in 0..<2_500 { queue.async {} }
+    await withUnsafeContinuation { continuation in queue.async { continuation.resume() } }
+  }
+}
+
 @Suite struct ConcurrentLoops {
   @Test(arguments: 1...50) func runOnTheThreadsThatAreFree(_ number: Int) async {
     func sum() -> Int {

@@ -107,6 +107,9 @@ struct ThreadContext {
   @_transparent
   mutating func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
 
+  /// The block that the thread runs, if its test case had no owner when it was submitted.
+  var unownedBlock: UnownedBlock?
+
   var runLoops = TimeInRunLoops()
 
   /// The thread's waits in virtual time; `nil` before the first one.

@@ -69,6 +69,18 @@ enum DispatchCalls {
       return owner
     }
 
+    /// The test for which the current thread submits blocks; `nil` if it runs no code of a test.
+    private static var test: DispatchedBlock.Test? {
+      if let owner { return .owner(owner) }
+      let (testCase, adopter) = TestCaseMembership.ofThread
+      return testCase == 0 ? adopter.map { .owner($0) } : .unowned(testCase)
+    }
+
+    private static func test(of block: UnsafeRawPointer) -> DispatchedBlock.Test? {
+      guard let test, HandedBlock(block).library != .ofTests else { return nil }
+      return test
+    }
+
     private typealias Create =
       @convention(c) (UnsafePointer<CChar>?, OpaquePointer?) -> OpaquePointer?
     private typealias CreateWithTarget =
@@ -86,14 +98,14 @@ enum DispatchCalls {
     private typealias After = @convention(c) (UInt64, OpaquePointer, UnsafeRawPointer) -> Void
 
     private static let async: Interposed<Async> = Interposed("dispatch_async") { queue, block in
-      guard let owner = owner(of: block) else { return async.original(queue, block) }
-      DispatchedBlock(block, on: queue, of: owner).submit()
+      guard let test = test(of: block) else { return async.original(queue, block) }
+      DispatchedBlock(block, on: queue, of: test).submit()
     }
 
     private static let barrierAsync: Interposed<Async> = Interposed("dispatch_barrier_async") {
       queue, block in
-      guard let owner = owner(of: block) else { return barrierAsync.original(queue, block) }
-      DispatchedBlock(block, on: queue, of: owner, isBarrier: true).submit()
+      guard let test = test(of: block) else { return barrierAsync.original(queue, block) }
+      DispatchedBlock(block, on: queue, of: test, isBarrier: true).submit()
     }
 
     private static let sync: Interposed<Async> = Interposed("dispatch_sync") { queue, block in
@@ -116,11 +128,15 @@ enum DispatchCalls {
       guard let delay = DispatchTimes.delay(until: instant, for: owner),
         HandedBlock(block).library == nil
       else { return after.original(instant, queue, block) }
-      guard let owner else {
+      guard let test else {
         RealSleeps.begin(blockAt: instant, of: nil)
         return after.original(instant, queue, block)
       }
-      let work = DispatchedBlock(block, on: queue, of: owner)
+      let work = DispatchedBlock(block, on: queue, of: test)
+      guard case .owner(let owner) = test else {
+        RealSleeps.begin(blockAt: instant, of: nil)
+        return work.submit { after.original(instant, queue, $0) }
+      }
       guard delay > .zero else { return work.submit() }
       let callback = TimedCallback(
         "queue \"\(work.blockQueue.label)\"", isDelayedBlock: true,
@@ -176,28 +192,30 @@ enum DispatchCalls {
 
     private static let groupAsync: Interposed<ForGroup> = Interposed("dispatch_group_async") {
       group, queue, block in
-      guard let owner = owner(of: block) else { return groupAsync.original(group, queue, block) }
+      guard let test = test(of: block) else { return groupAsync.original(group, queue, block) }
       dispatch_group_enter(group)
-      DispatchedBlock(block, on: queue, of: owner, group: group).submit()
+      DispatchedBlock(block, on: queue, of: test, group: group).submit()
     }
 
     private static let groupNotify: Interposed<ForGroup> = Interposed("dispatch_group_notify") {
       group, queue, block in
-      guard let owner = owner(of: block) else { return groupNotify.original(group, queue, block) }
-      let work = DispatchedBlock(block, on: queue, of: owner, isNotification: true)
+      guard let test = test(of: block) else { return groupNotify.original(group, queue, block) }
+      let work = DispatchedBlock(block, on: queue, of: test, isNotification: true)
       Notifications.add(work, to: group) { groupNotify.original(group, $0, $1) }
     }
 
     private static let groupLeave: Interposed<OfObject> = Interposed("dispatch_group_leave") {
       group in
-      if TaskOwnership.shared.isEmpty { return dispatch_group_leave(group) }
+      if TaskOwnership.shared.isEmpty, !Notifications.areWaiting {
+        return dispatch_group_leave(group)
+      }
       Notifications.leave(group)
     }
 
     private static let itemNotify: Interposed<ForItem> = Interposed("dispatch_block_notify") {
       item, queue, block in
-      guard let owner = owner(of: block) else { return itemNotify.original(item, queue, block) }
-      let work = DispatchedBlock(block, on: queue, of: owner, isNotification: true)
+      guard let test = test(of: block) else { return itemNotify.original(item, queue, block) }
+      let work = DispatchedBlock(block, on: queue, of: test, isNotification: true)
       Notifications.add(work, toItem: item) { itemNotify.original(item, $0, $1) }
     }
 

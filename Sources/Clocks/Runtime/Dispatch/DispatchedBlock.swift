@@ -7,23 +7,36 @@ import ClocksSupport
   ///
   /// The block *counts* as soon as only its queue decides when it runs: until it has run, the test is not idle.
   final class DispatchedBlock: @unchecked Sendable {
-    let owner: TaskOwner
-    fileprivate let queue: OpaquePointer
+    /// The test for which a block runs.
+    enum Test {
+      case owner(TaskOwner)
+      /// A test case that has no owner, by its id.
+      case unowned(UInt64)
+    }
+
+    private enum Count {
+      case none
+      /// The owner's number for the block.
+      case number(UInt64)
+      case unowned(UnownedBlock)
+    }
+
+    private let test: Test
+    let queue: OpaquePointer
     let blockQueue: BlockQueue
     private var block: HandedBlock.Block
     private let isBarrier: Bool
     private let group: OpaquePointer?
-    /// The owner's number for the block; 0 until the block counts.
-    private var number: UInt64 = 0
-    /// Whether the block waits for a group or a work item. If so, the lock of `Notifications` guards `number`.
+    private var count = Count.none
+    /// Whether the block waits for a group or a work item. If so, the lock of `Notifications` guards `count`.
     private let isNotification: Bool
 
     /// Retains the block, the queue and the group. The caller must have entered the group for the block.
     init(
-      _ block: UnsafeRawPointer, on queue: OpaquePointer, of owner: TaskOwner,
+      _ block: UnsafeRawPointer, on queue: OpaquePointer, of test: Test,
       isBarrier: Bool = false, group: OpaquePointer? = nil, isNotification: Bool = false
     ) {
-      self.owner = owner
+      self.test = test
       self.queue = queue
       blockQueue = BlockQueue(queue)
       let handed = HandedBlock(block)
@@ -40,15 +53,30 @@ import ClocksSupport
       group.map(DispatchObject.release)
     }
 
-    fileprivate var isCounted: Bool { number != 0 }
+    /// Whether the block waits for earlier jobs of the main actor.
+    var keepsOrder: Bool {
+      if case .owner = test { blockQueue.isMain } else { false }
+    }
 
-    fileprivate func count() {
-      if number == 0 { number = owner.workBegan(on: blockQueue, isBarrier: isBarrier) }
+    var isCounted: Bool { if case .none = count { false } else { true } }
+
+    /// Makes the block count.
+    func begin() {
+      guard !isCounted else { return }
+      switch test {
+      case .owner(let owner):
+        count = .number(owner.blockBegan(on: blockQueue, isBarrier: isBarrier))
+      case .unowned(let testCase):
+        let block = UnownedBlock(on: blockQueue, isBarrier: isBarrier, of: testCase)
+        block.submit()
+        count = .unowned(block)
+      }
     }
 
     func submit() {
-      count()
-      guard blockQueue.isMain else { return enqueue() }
+      begin()
+      guard blockQueue.isMain, case .owner(let owner) = test, case .number(let number) = count
+      else { return enqueue() }
       owner.mainBlockIsReady(number) { self.enqueue() }
     }
 
@@ -63,7 +91,7 @@ import ClocksSupport
     }
 
     /// Submits a block that is a barrier if this one is. `notify` retains the block that it is given.
-    fileprivate func submit(by notify: (UnsafeRawPointer) -> Void) {
+    func submit(by notify: (UnsafeRawPointer) -> Void) {
       if isBarrier {
         HandedBlock.withBarrier({ self.run() }, notify)
       } else {
@@ -80,19 +108,34 @@ import ClocksSupport
     }
 
     private func run() {
-      if isNotification { Notifications.begin(self) } else { count() }
+      if isNotification { Notifications.begin(self) } else { begin() }
       let handed = HandedBlock(unsafeBitCast(block, to: UnsafeRawPointer.self))
-      let isNetworking = handed.library == .networking
-      DispatchedBlock.run(
-        number, on: blockQueue, isBarrier: isBarrier, of: owner,
-        for: isNetworking ? .networking : .nothing
-      ) {
-        block()
+      let purpose = handed.library == .networking ? ThreadContext.Purpose.networking : .nothing
+      let body = {
+        self.block()
         if handed.isItem { Notifications.itemHasRun(handed.pointer) }
         // What the block retains is released on behalf of the test, too.
-        block = {}
-        if let group { Notifications.leave(group) }
+        self.block = {}
+        if let group = self.group { Notifications.leave(group) }
       }
+      switch (test, count) {
+      case (.owner(let owner), .number(let number)):
+        DispatchedBlock.run(
+          number, on: blockQueue, isBarrier: isBarrier, of: owner, for: purpose, body)
+      case (_, .unowned(let block)): DispatchedBlock.run(block, for: purpose, body)
+      default: preconditionFailure("a block that runs must count")
+      }
+    }
+
+    private static func run(
+      _ block: UnownedBlock, for purpose: ThreadContext.Purpose, _ body: () -> Void
+    ) {
+      var mark: UInt8 = 0
+      block.begin(mark: withUnsafeMutablePointer(to: &mark) { UInt(bitPattern: $0) })
+      var context = ThreadContext(
+        purpose: purpose, isInJob: true, isOnQueue: true, unownedBlock: block)
+      context.runBlock(body)
+      block.end()
     }
 
     /// Runs user code that counts as a block. Without a number, it counts from now on.
@@ -101,16 +144,14 @@ import ClocksSupport
       for purpose: ThreadContext.Purpose = .nothing, _ body: () -> Void
     ) {
       if queue.isMain { ThreadWaits.sourceBegins() }
-      let number = number ?? owner.workBegan(on: queue, isBarrier: isBarrier)
+      let number = number ?? owner.blockBegan(on: queue, isBarrier: isBarrier)
       var mark: UInt8 = 0
       owner.workRuns(
         number, mark: withUnsafeMutablePointer(to: &mark) { UInt(bitPattern: $0) })
       let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)
       var context = ThreadContext(
         owner: owner, purpose: purpose, isInJob: true, isOnQueue: true, waits: waits)
-      context.run { _ in body() }
-      if !context.ownersAwaitingEnd.isEmpty { ExternalTaskRegistry.look() }
-      for owner in context.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
+      context.runBlock(body)
       owner.workEnded(waits?.block ?? number)
     }
 
@@ -136,118 +177,12 @@ import ClocksSupport
     }
   }
 
-  /// The blocks that begin when a group is empty, or when a work item has run.
-  ///
-  /// A block does not count until then, because the group or item may itself wait for time to move.
-  enum Notifications {
-    /// Guards `waiting`, and the numbers of its blocks. Rank `dispatchNotifications`: owners' locks are taken under it,
-    /// and no user code runs.
-    private static let lock = Lock(.dispatchNotifications)
-    /// The blocks that wait for each group that is not empty, and for each work item that has not run yet.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var waiting:
-      [OpaquePointer: [DispatchedBlock]] = [:]
-
-    /// Submits a block when a group is empty.
-    ///
-    /// - Parameter notify: Calls `dispatch_group_notify` with a queue and a block, which it retains.
-    static func add(
-      _ work: DispatchedBlock, to group: OpaquePointer,
-      by notify: (OpaquePointer, UnsafeRawPointer) -> Void
-    ) {
-      lock.withLock {
-        // Dispatch would do this itself, but without regard to earlier jobs of the main actor.
-        if isEmpty(group) { return work.submit() }
-        waiting[group, default: []].append(work)
-        register(work, by: notify)
-        if isEmpty(group) { beginAll(for: group) }
-      }
-    }
-
-    static func leave(_ group: OpaquePointer) {
-      lock.withLock {
-        dispatch_group_leave(group)
-        if waiting[group] != nil, isEmpty(group) { beginAll(for: group) }
-      }
-      LimitedWait.mayEnd(for: group)
-      if ThreadWaits.areSleepsSeen, isEmpty(group) { AwaitedObjects.willSignal(group) }
-    }
-
-    /// Counts the blocks that begin now, because their group is empty or their item has run. Submits those of the main
-    /// queue.
-    private static func beginAll(for object: OpaquePointer) {
-      for work in waiting.removeValue(forKey: object) ?? [] {
-        if work.blockQueue.isMain { work.submit() } else { work.count() }
-      }
-    }
-
-    private static func isEmpty(_ group: OpaquePointer) -> Bool {
-      // Dispatch sets `errno` if the group is not empty. The program may be about to read it.
-      let error = errno
-      defer { errno = error }
-      return dispatch_group_wait(group, 0) == 0
-    }
-
-    /// Submits a block when a work item has run.
-    ///
-    /// - Parameter notify: Calls `dispatch_block_notify` with a queue and a block, which it retains.
-    static func add(
-      _ work: DispatchedBlock, toItem item: UnsafeRawPointer,
-      by notify: (OpaquePointer, UnsafeRawPointer) -> Void
-    ) {
-      let isSubmitted = lock.withLock {
-        // Dispatch ends the process if the item has run more often.
-        if HandedBlock(item).runs == 1 {
-          work.submit()
-          return true
-        }
-        waiting[OpaquePointer(item), default: []].append(work)
-        return false
-      }
-      if !isSubmitted { register(work, by: notify) }
-    }
-
-    /// Lets Dispatch run a block when its group is empty, or its item has run. A block of the main queue is submitted then,
-    /// unless that was done before.
-    private static func register(
-      _ work: DispatchedBlock, by notify: (OpaquePointer, UnsafeRawPointer) -> Void
-    ) {
-      guard work.blockQueue.isMain else { return work.submit { notify(work.queue, $0) } }
-      // Dispatch would submit the block before earlier ones, which wait for jobs of the main actor. And later jobs
-      // would begin before the block.
-      let queue = InternalDispatch.globalQueue(.utility, isBlocked: true)
-      let submission = { submit(work) }
-      HandedBlock.withBlock(submission) { notify(queue, $0) }
-    }
-
-    /// Submits a block whose group is empty, or whose item has run, unless that was seen.
-    private static func submit(_ work: DispatchedBlock) {
-      lock.withLock {
-        guard !work.isCounted else { return }
-        remove(work)
-        work.submit()
-      }
-    }
-
-    /// Counts the blocks that begin now. Must be called before the item itself no longer counts.
-    static func itemHasRun(_ item: UnsafeRawPointer) {
-      lock.withLock { beginAll(for: OpaquePointer(item)) }
-      LimitedWait.mayEnd(for: OpaquePointer(item))
-    }
-
-    /// Counts a block that begins now, even if it was not seen that its group is empty, or that its item has run.
-    static func begin(_ work: DispatchedBlock) {
-      lock.withLock {
-        // A block that counts does not wait any more.
-        if !work.isCounted { remove(work) }
-        work.count()
-      }
-    }
-
-    /// O(blocks that wait)
-    private static func remove(_ work: DispatchedBlock) {
-      for (object, blocks) in waiting where blocks.contains(where: { $0 === work }) {
-        waiting[object] = blocks.count == 1 ? nil : blocks.filter { $0 !== work }
-      }
+  extension ThreadContext {
+    /// Runs the code of a block, and then tells the owners that wait for the end of the job.
+    fileprivate mutating func runBlock(_ body: () -> Void) {
+      run { _ in body() }
+      if !ownersAwaitingEnd.isEmpty { ExternalTaskRegistry.look() }
+      for owner in ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
     }
   }
 

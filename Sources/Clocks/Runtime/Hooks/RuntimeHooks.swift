@@ -188,7 +188,7 @@ extension ThreadContext {
     let (owner, task): (TaskOwner?, UInt64)
     if let context = thread.pointee.context {
       guard context.pointee.isInJob else { return nil }
-      (owner, task) = (context.pointee.owner, context.pointee.taskID)
+      (owner, task) = (context.pointee.ownerOfContext, context.pointee.taskID)
     } else {
       guard let job = thread.pointee.unownedJob else { return nil }
       (owner, task) = (nil, RunningJobs.task(of: job))
@@ -200,13 +200,20 @@ extension ThreadContext {
     return TaskOwnership.shared.ownerIfAvailable(of: id, on: owner)
   }
 
+  /// The owner of the job or block, whatever the current task is.
+  private var ownerOfContext: TaskOwner? {
+    // Not `??`, which calls a closure in a debug build.
+    if let owner { return owner }
+    return unownedBlock?.owner
+  }
+
   @inline(__always)
   static func owner(on context: UnsafeMutablePointer<ThreadContext>?) -> TaskOwner? {
     guard let context else {
       return UnownedTask.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }
     }
+    guard let current = RuntimeFunctions.currentTask else { return context.pointee.ownerOfContext }
     let owner = context.pointee.owner
-    guard let current = RuntimeFunctions.currentTask else { return owner }
     let task = Clocks.taskID(of: current)
     if task == context.pointee.taskID { return owner }
     CreationsOnActors.awaitEnd(of: task)

@@ -21,7 +21,7 @@ enum TestCaseMembership {
   }
 
   /// Guards everything below. Rank `testCaseMembership`: schedulers' locks and that of `TaskOwnership` are
-  /// taken under it.
+  /// taken under it, and that of `UnownedBlock`.
   private static let lock = Lock(.testCaseMembership)
   @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
   /// The oldest task that Swift Testing has created.
@@ -81,9 +81,12 @@ enum TestCaseMembership {
   static func hasMade(
     _ task: UnownedJob, isCertain: Bool = true, for former: TaskOwner? = nil
   ) -> TaskOwner? {
+    guard isOn else { return nil }
+    let known = former?.testCase ?? ofBlock
+    // A block has no current task. What it creates is younger than the task that runs the test case.
+    let maker = currentMaker ?? known
     // If the task is older than the current one, the current one has not created it, but resumed it.
-    guard isOn, let maker = currentMaker, taskID(of: task) > maker else { return nil }
-    let known = former?.testCase ?? 0
+    guard maker != 0, taskID(of: task) > maker else { return nil }
     let (owner, isFull): (TaskOwner?, Bool) = lock.withLock {
       let id = taskID(of: task)
       guard !isTestCase(created: id), isCertain || members[id].isNone
@@ -120,6 +123,21 @@ enum TestCaseMembership {
     lock.unlock()
     if isFull { letGoOfEnded(afterDrain: false) }
     return isWithoutOwner
+  }
+
+  /// The test case of the `UnownedBlock` that the current thread runs; 0 if it runs none.
+  private static var ofBlock: UInt64 {
+    ThreadState.existing?.pointee.context?.pointee.unownedBlock?.testCase ?? 0
+  }
+
+  /// The test case of the unowned job or block that the current thread runs; 0 if there is none. If an owner has adopted
+  /// the job's task since the job began, the owner.
+  static var ofThread: (testCase: UInt64, owner: TaskOwner?) {
+    guard isOn else { return (0, nil) }
+    guard let maker = currentMaker else { return (ofBlock, nil) }
+    return lock.withLock {
+      testCase(of: maker).map { ($0, nil) } ?? (0, TaskOwnership.shared.knownOwner(of: maker))
+    }
   }
 
   /// The current task or, because an `async let` is no member, the task around it that is none.
@@ -243,6 +261,7 @@ enum TestCaseMembership {
         return []
       }
       found = testCase
+      UnownedBlock.adoptAll(of: testCase, by: owner)
       let adopted = members.all.filter { $0.testCase == testCase }
         .sorted { $0.task.id < $1.task.id }
       return adopted.map { member in

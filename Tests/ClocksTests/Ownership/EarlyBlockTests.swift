@@ -1,0 +1,204 @@
+import Foundation
+import Synchronization
+import TestTraits
+import Testing
+
+@testable import Clocks
+
+#if os(Linux) && canImport(Glibc)
+  /// Blocks on dispatch queues that a test submits while it has no clock: its next clock waits for them.
+  @Suite struct EarlyBlockTests {
+    enum Submission: CaseIterable, Sendable {
+      case async, barrier, item, group, onMain, operation, delayed
+      case whenGroupIsEmpty, whenItemHasRun, onMainWhenGroupIsEmpty
+      case byABlock, byATaskOfABlock, byATask, byAnAsyncLet
+    }
+
+    /// Submits a block that runs for a while, and then adds to `done`. Returns when the block has begun or waits for its
+    /// turn.
+    private static func submit(_ submission: Submission, _ done: Tally) async {
+      let queue = DispatchQueue(label: "early", attributes: .concurrent)
+      let group = DispatchGroup()
+      @Sendable func work() {
+        usleep(2_000)
+        done.add()
+      }
+      switch submission {
+      case .async: queue.async { work() }
+      case .barrier: queue.async(flags: .barrier) { work() }
+      case .item: queue.async(execute: DispatchWorkItem { work() })
+      case .group: queue.async(group: group) { work() }
+      case .onMain: DispatchQueue.main.async { work() }
+      case .operation: OperationQueue().addOperation { work() }
+      case .delayed:
+        await withUnsafeContinuation { continuation in
+          queue.asyncAfter(deadline: .now() + .microseconds(100)) {
+            continuation.resume()
+            work()
+          }
+        }
+      case .whenGroupIsEmpty:
+        queue.async(group: group) { usleep(500) }
+        group.notify(queue: queue) { work() }
+      case .whenItemHasRun:
+        let item = DispatchWorkItem { usleep(500) }
+        item.notify(queue: queue) { work() }
+        queue.async(execute: item)
+      case .onMainWhenGroupIsEmpty:
+        queue.async(group: group) { usleep(500) }
+        group.notify(queue: .main) { work() }
+      case .byABlock:
+        queue.async {
+          usleep(500)
+          queue.async { work() }
+        }
+      case .byATaskOfABlock:
+        queue.async {
+          usleep(500)
+          Task {
+            await Task.yield()
+            queue.async { work() }
+          }
+        }
+      case .byATask: await Task { queue.async { work() } }.value
+      case .byAnAsyncLet:
+        async let submitted: Void = queue.async { work() }
+        await submitted
+      }
+    }
+
+    private func settleOnANewClock() async {
+      let clock = TestClock()
+      await clock.settle()
+      withExtendedLifetime(clock) {}
+    }
+
+    /// Continues in a job that no scheduler runs.
+    private func continueOnAQueue() async {
+      await withUnsafeContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume() }
+      }
+    }
+
+    @Test(arguments: Submission.allCases, 0..<10) func beforeTheFirstClock(
+      _ submission: Submission, _: Int
+    ) async {
+      let done = Tally()
+      await Self.submit(submission, done)
+      await settleOnANewClock()
+      #expect(done.value == 1)
+    }
+
+    @Test(arguments: Submission.allCases) func betweenTwoClocks(_ submission: Submission) async {
+      for round in 1...20 {
+        await settleOnANewClock()
+        await continueOnAQueue()
+        let done = Tally()
+        await Self.submit(submission, done)
+        await settleOnANewClock()
+        #expect(done.value == 1, "in round \(round)")
+      }
+    }
+
+    /// The block waits or runs when the clock is freed for which it was submitted.
+    @Test(arguments: Submission.allCases, [false, true]) func forAFormerClock(
+      _ submission: Submission, hasOtherJob: Bool
+    ) async {
+      for round in 1...20 {
+        let done = Tally()
+        func begin() async {
+          let clock = TestClock()
+          await clock.settle()
+          await Self.submit(submission, done)
+          withExtendedLifetime(clock) {}
+        }
+        await begin()
+        // Without another job, the test's next clock has the scheduler of the former one.
+        if hasOtherJob { await Task.detached {}.value }
+        await settleOnANewClock()
+        #expect(done.value == 1, "in round \(round)")
+      }
+    }
+
+    /// A block of a former clock submits another one when the next clock has been made.
+    @Test func aFormerBlockSubmitsAnother() async {
+      for _ in 1...20 {
+        let done = Tally()
+        let mayContinue = DispatchSemaphore(value: 0)
+        func begin() async {
+          let clock = TestClock()
+          await clock.settle()
+          DispatchQueue.global().async {
+            mayContinue.wait()
+            usleep(500)
+            DispatchQueue.global().async {
+              usleep(500)
+              Task {
+                await Task.yield()
+                done.add()
+              }
+            }
+          }
+          withExtendedLifetime(clock) {}
+        }
+        await begin()
+        await continueOnAQueue()
+        let clock = TestClock()
+        mayContinue.signal()
+        await clock.settle()
+        #expect(done.value == 1)
+        withExtendedLifetime(clock) {}
+      }
+    }
+
+    /// The block resumes a task that waits for it.
+    @Test func anEarlyBlockResumesATask() async {
+      for _ in 1...20 {
+        await continueOnAQueue()
+        let log = Log<Int>()
+        let task = Task {
+          await withUnsafeContinuation { continuation in
+            DispatchQueue.global().async {
+              usleep(1_000)
+              continuation.resume()
+            }
+          }
+          log.add(1)
+        }
+        await Task.yield()
+        await settleOnANewClock()
+        #expect(log.all == [1])
+        await task.value
+      }
+    }
+
+    /// What a block retains is released before the test is idle.
+    @Test func whatAnEarlyBlockRetainsIsReleased() async {
+      for _ in 1...20 {
+        await continueOnAQueue()
+        let released = Tally()
+        func begin() {
+          let box = Box(released)
+          DispatchQueue.global().async {
+            usleep(500)
+            withExtendedLifetime(box) {}
+          }
+        }
+        begin()
+        await settleOnANewClock()
+        #expect(released.value == 1)
+      }
+    }
+
+    private final class Box: Sendable {
+      let released: Tally
+
+      init(_ released: Tally) { self.released = released }
+
+      deinit {
+        usleep(200)
+        released.add()
+      }
+    }
+  }
+#endif
