@@ -305,6 +305,8 @@ guarantee(
     "OwnershipTests|EarlyTaskTests|BetweenClocksTests|SharedActorTests|SharedClockTests|RuntimeHooksTests|LifetimeTests|OtherThreadTests",
     ("TaskOwnership.registerUnowned", "watermarks.min()", "watermarks.max()"),
     ("TaskOwnership.registerUnowned", "!watermarks.contains(.max)", "true"),
+    ("TaskOwnership.owner", "isFirst || ", ""),
+    ("RuntimeHooks.isNoted", "return TestCaseMembership.noteMadeWithoutOwner(job)", "return true"),
     ("TaskOwnership.adopt", ", orMadeFor: owner.maker", ""),
     ("TestCaseMembership.hasMade", "isCertain || members[id].isNone", "true"),
     ("TestCaseMembership.insert", "!TaskStatus(of: task).isOver", "true"),

@@ -182,7 +182,11 @@ final class TaskOwnership: Sendable {
   ///
   /// A task is first seen on the thread that starts it, and belongs to the owner `running` for which that thread
   /// runs. Later any thread may resume the task, and its owner stays.
-  func owner(ofReadyJob id: UInt64, on running: TaskOwner?) -> (owner: TaskOwner?, isNew: Bool) {
+  ///
+  /// - Parameter isFirst: Whether the current thread is creating the task, as far as is known.
+  func owner(
+    ofReadyJob id: UInt64, on running: TaskOwner?, isFirst: Bool = false
+  ) -> (owner: TaskOwner?, isNew: Bool) {
     lock.withLock {
       // An actor drain is not a task, so it is not registered. It runs for the owner that started it.
       guard id != 0 else {
@@ -193,8 +197,11 @@ final class TaskOwnership: Sendable {
       if unowned.contains(id) { return (processWide?.ownerIfAwake, false) }
       if let running, running.registration.exists {
         if running === processWide?.owner { return (running, false) }
-        // A task older than the owner is being resumed here, not started.
-        guard id > running.registration.watermark else { return (processWide?.ownerIfAwake, false) }
+        // A task older than the owner is being resumed here, not started. But the owner may have adopted the current
+        // task while that one was creating the task.
+        guard isFirst || id > running.registration.watermark else {
+          return (processWide?.ownerIfAwake, false)
+        }
         register(id, of: running)
         return (running, true)
       }

@@ -132,13 +132,14 @@ import Testing
     ownership.release(scheduler)
   }
 
-  @Test func aTaskOlderThanTheSchedulerIsNotItsOwn() {
+  @Test func aTaskOlderThanTheSchedulerIsNotItsOwnUnlessItIsBeingCreated() {
     let ownership = TaskOwnership()
     let scheduler = Scheduler(origin: .here())
     ownership.retain(scheduler, newestTask: { 10 })
     #expect(ownership.owner(ofReadyJob: 7, on: scheduler).owner == nil)
     #expect(ownership.claim(7, for: scheduler))
     #expect(ownership.owner(ofReadyJob: 7, on: nil).owner === scheduler)
+    #expect(ownership.owner(ofReadyJob: 8, on: scheduler, isFirst: true).owner === scheduler)
     ownership.release(scheduler)
   }
 

@@ -125,6 +125,34 @@ import Testing
       }
     }
 
+    /// Thread A creates a child. Before A enqueues it, thread B makes the clock, whose owner adopts the child's parent.
+    @Test(arguments: 0..<6) func childrenAreCreatedWhileTheClockIsMade(_: Int) async {
+      for round in 0..<100 {
+        let done = Tally()
+        func begin() async -> Task<Void, Never> {
+          let clock = await Task { TestClock() }.value
+          await clock.settle()
+          return withExtendedLifetime(clock) {
+            Task {
+              await withTaskGroup { group in
+                for _ in 0..<5 {
+                  group.addTask {
+                    for _ in 0..<10 { await Task.yield() }
+                    done.add()
+                  }
+                }
+              }
+            }
+          }
+        }
+        let task = await begin()
+        await continueOnAQueue()
+        await settleOnANewClock()
+        #expect(done.value == 5, "in round \(round)")
+        await task.value
+      }
+    }
+
     /// Another task makes the test's clocks, so the test is not known by the maker.
     @Test(arguments: Work.allCases) func aHelperMakesTheClocks(_ work: Work) async {
       for _ in 0..<20 {

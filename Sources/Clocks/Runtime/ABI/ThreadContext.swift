@@ -233,6 +233,8 @@ struct ThreadState {
   var placeInFrame: UInt = 0
   /// Records for the next jobs that begin on the thread.
   var unusedRecords: RunningJob?
+  /// Whether the thread creates a task whose first job has not reached the hooks.
+  var isCreatingTask = false
   /// Whether a task may have ended in an actor drain on the thread (`RuntimeHooks.noteEndOfTask`).
   var mayHaveEndedTask = false
 

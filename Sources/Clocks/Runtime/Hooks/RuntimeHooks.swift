@@ -88,11 +88,24 @@ enum RuntimeHooks {
   static func jobEnqueued(_ job: UnownedJob, on executor: ExecutorKind) {
     let thread = ThreadState.existing
     // Nearly all jobs of a suite that does not use this package take this path.
-    if thread?.pointee.context == nil, PriorExecutors.areDispatch, TaskOwnership.shared.isEmpty {
+    if thread?.pointee.context == nil, PriorExecutors.areDispatch, TaskOwnership.shared.isEmpty,
+      isNoted(job, on: thread)
+    {
       noteEndOfTask(on: thread, resuming: job)
       return UnownedJobs.submit(ReadyJob(job: job, taskID: taskID(of: job), executor: executor))
     }
     jobEnqueued(job, on: executor, thread)
+  }
+
+  /// Notes the task that the current thread creates, if the job is that task's first one. Returns `false` if the task has
+  /// an owner.
+  ///
+  /// The task is noted before another thread can run the job, because the task may then create others.
+  @inline(__always)
+  private static func isNoted(_ job: UnownedJob, on thread: ThreadState.Reference?) -> Bool {
+    guard let thread, thread.pointee.isCreatingTask, taskID(of: job) != 0 else { return true }
+    thread.pointee.isCreatingTask = false
+    return TestCaseMembership.noteMadeWithoutOwner(job)
   }
 
   /// The rest of `jobEnqueued`. A debug build clears the memory of all variables of a function when it is called.
@@ -124,7 +137,9 @@ enum RuntimeHooks {
       if let context, id != 0 { context.pointee.arrivedTask = id }
       let running = ThreadContext.owner(on: context)
       CreationsOnActors.awaitEnd(of: id)
-      var (owner, isNew) = ownership.owner(ofReadyJob: id, on: running)
+      let isFirst = id != 0 && thread?.pointee.isCreatingTask == true
+      if isFirst { thread!.pointee.isCreatingTask = false }
+      var (owner, isNew) = ownership.owner(ofReadyJob: id, on: running, isFirst: isFirst)
       // The words are compared, because a debug build would retain both owners for `!==`.
       if unsafeBitCast(owner, to: UInt.self) != unsafeBitCast(running, to: UInt.self),
         let running, ownership.adopt(leftover: id, of: owner, by: running)
@@ -138,6 +153,15 @@ enum RuntimeHooks {
       if owner == nil, id != 0 { owner = TestCaseMembership.adopter(ofAsyncLet: job) }
       if let owner {
         owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: isNew)
+        return
+      }
+    } else if let thread, let context, thread.pointee.isCreatingTask, taskID(of: job) != 0 {
+      // As in `isNoted`. The context is that of a block, or of a scheduler without a clock.
+      thread.pointee.isCreatingTask = false
+      if let owner = TestCaseMembership.hasMade(job, for: context.pointee.owner) {
+        let id = taskID(of: job)
+        context.pointee.arrivedTask = id
+        owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: true)
         return
       }
     }

@@ -75,7 +75,8 @@ enum TaskCreation {
         return TaskOwnership.shared.register(newUnownedTask: id)
       }
       owner.taskWasCreated(task)
-      owner.taskMayRunExternally(task)
+      // It may have run already.
+      owner.taskMayRunExternally(task, hasAsyncLets: true)
     }
   }
 }
@@ -100,11 +101,19 @@ enum TaskCreation {
 
     private static let createTask: Interposed<Create> = Interposed("swift_task_create") {
       flags, options, type, function, context in
-      let thread = ThreadState.existing?.pointee.context
+      let state = ThreadState.existing
+      let isWithin = state?.pointee.isCreatingTask ?? false
+      state?.pointee.isCreatingTask = true
+      defer { state?.pointee.isCreatingTask = isWithin }
+      let thread = state?.pointee.context
       if thread == nil, TaskOwnership.shared.isEmpty {
         // So begin nearly all tasks of a suite that does not use this package.
         let made = createTask.original(flags, options, type, function, context)
-        if !TestCaseMembership.noteMadeWithoutOwner(made.task) { hasMade(made.task) }
+        if state?.pointee.isCreatingTask != false,
+          !TestCaseMembership.noteMadeWithoutOwner(made.task)
+        {
+          hasMade(made.task)
+        }
         return made
       }
       switch firstExecutor(options) {
@@ -112,6 +121,8 @@ enum TaskCreation {
       case .defaultActor:
         return CreationsOnActors.during { create(flags, options, type, function, context, thread) }
       case .custom(let executor):
+        // The executor may resume other tasks before it takes the job.
+        state?.pointee.isCreatingTask = false
         let creation = CreationsOnExecutors.begin(executor)
         let made = createTask.original(flags, options, type, function, context)
         // The id is read before the task's postponed job is enqueued, because the task may end after that.
