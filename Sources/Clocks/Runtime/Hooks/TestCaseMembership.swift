@@ -130,8 +130,9 @@ enum TestCaseMembership {
     ThreadState.existing?.pointee.context?.pointee.unownedBlock?.testCase ?? 0
   }
 
-  /// The test case of the unowned job or block that the current thread runs; 0 if there is none. If an owner has adopted
-  /// the job's task since the job began, the owner.
+  /// The test case of the unowned job or block that the current thread runs; 0 if there is none.
+  ///
+  /// If an owner has adopted the job's task since the job began, returns that owner.
   static var ofThread: (testCase: UInt64, owner: TaskOwner?) {
     guard isOn else { return (0, nil) }
     guard let maker = currentMaker else { return (ofBlock, nil) }
