@@ -316,6 +316,7 @@ guarantee(
     ("Scheduler.release", "leaveBlocks(of: testCase)", ""),
     ("TaskOwner.blockBegan", "isWithoutClock.load(ordering: .relaxed)", "false"),
     ("UnownedBlock.submit", "count(for: owner)", ""),
+    ("UnownedBlock.stopWaiting", "older?.newer = newer", ""),
     ("UnownedBlock.end", "hasEnded = true", ""),
     ("JobRuns.run", "return RuntimeHooks.runWithoutOwner(job, body)", "return body()"),
     ("TaskOwnership.lookUp", "|| id > running.registration.watermark", "|| true"),

@@ -144,7 +144,7 @@ struct DispatchedBlocks {
       guard block.queue.identity.address != 0, !block.isAbandoned else { return nil }
       if let known = block.unowned { return known }
       let unowned = UnownedBlock(
-        on: block.queue.identity, isBarrier: block.isBarrier, of: testCase, former: owner)
+        on: .known(block.queue.identity), isBarrier: block.isBarrier, of: testCase, former: owner)
       if block.thread != nil { unowned.begin(mark: block.mark) }
       blocks[number]!.unowned = unowned
       return unowned

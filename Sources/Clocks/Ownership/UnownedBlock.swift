@@ -4,32 +4,43 @@ import Synchronization
 /// A block on a dispatch queue that a test case has submitted without an owner, or for an owner whose clocks are gone.
 ///
 /// The next owner of the test case counts the block until it has run.
-final class UnownedBlock: Sendable {
+final class UnownedBlock: @unchecked Sendable {
+  enum Queue {
+    case known(BlockQueue)
+    /// A dispatch queue, which must be in memory until the block has ended. Its properties are read if they are needed.
+    case dispatch(OpaquePointer)
+  }
+
   let testCase: UInt64
-  private let queue: BlockQueue
+  private let queue: Queue
   private let isBarrier: Bool
   /// The owner that counts the block anyway; `nil` if there is none.
   private let former: ObjectIdentifier?
   /// The place of the block among all blocks, in the order of submission.
   private let place: UInt64
   /// The number that `next` has given to the block. Written once, under the lock, before `next`.
-  @exclusivity(unchecked) nonisolated(unsafe) private var number: UInt64 = 0
+  @exclusivity(unchecked) private var number: UInt64 = 0
   /// The owner that has adopted the test case. Written once, under the lock.
   private let next = AtomicLazyReference<TaskOwner>()
   private let hasBegun = Atomic(false)
   /// See `TaskOwner.workRuns`. Written once, before `hasBegun`.
   private let mark = Atomic<UInt>(0)
-  /// Guarded by the lock.
-  @exclusivity(unchecked) nonisolated(unsafe) private var hasEnded = false
+  // Guarded by the lock.
 
-  /// Guards `waiting`. Rank `unownedBlocks`: schedulers' locks and that of `TaskOwnership` are taken under it.
+  @exclusivity(unchecked) private var hasEnded = false
+  @exclusivity(unchecked) private var isWaiting = false
+  /// The neighbours in the list of waiting blocks.
+  @exclusivity(unchecked) private var older: UnownedBlock?
+  @exclusivity(unchecked) unowned(unsafe) private var newer: UnownedBlock?
+
+  /// Guards the list of waiting blocks. Rank `unownedBlocks`: schedulers' locks and that of `TaskOwnership` are taken
+  /// under it.
   private static let lock = Lock(.unownedBlocks)
-  /// The blocks that have not ended and that no owner has adopted, by test case and place.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var waiting:
-    [UInt64: [UInt64: UnownedBlock]] = [:]
+  /// The first of the blocks that have not ended and that no owner has adopted.
+  @exclusivity(unchecked) nonisolated(unsafe) private static var newestWaiting: UnownedBlock?
   private static let newest = Atomic<UInt64>(0)
 
-  init(on queue: BlockQueue, isBarrier: Bool, of testCase: UInt64, former: TaskOwner? = nil) {
+  init(on queue: Queue, isBarrier: Bool, of testCase: UInt64, former: TaskOwner? = nil) {
     (self.queue, self.isBarrier, self.testCase) = (queue, isBarrier, testCase)
     self.former = former.map(ObjectIdentifier.init)
     place = Self.newest.add(1, ordering: .relaxed).newValue
@@ -44,23 +55,62 @@ final class UnownedBlock: Sendable {
       if hasEnded || owner != nil { return }
       if let owner = TaskOwnership.shared.knownOwner(of: testCase) {
         count(for: owner)
-      } else {
-        Self.waiting[testCase, default: [:]][place] = self
+      } else if !isWaiting {
+        wait()
       }
     }
   }
 
-  /// Lets an owner count the blocks of a test case, which it has just adopted. O(n log n).
+  /// Adds the block to the list.
+  private func wait() {
+    isWaiting = true
+    older = Self.newestWaiting
+    older?.newer = self
+    Self.newestWaiting = self
+  }
+
+  /// Removes the block from the list if it is there.
+  private func stopWaiting() {
+    guard isWaiting else { return }
+    isWaiting = false
+    if let newer { newer.older = older } else { Self.newestWaiting = older }
+    older?.newer = newer
+    (older, newer) = (nil, nil)
+  }
+
+  /// Lets an owner count the blocks of a test case, which it has just adopted.
+  ///
+  /// O(n log n) with n blocks, and O(1) for each block of another test case that waits.
   static func adoptAll(of testCase: UInt64, by owner: TaskOwner) {
     lock.withLock {
-      let blocks = waiting.removeValue(forKey: testCase) ?? [:]
-      for (_, block) in blocks.sorted(by: { $0.key < $1.key }) { block.count(for: owner) }
+      var blocks: [UnownedBlock] = []
+      var next = newestWaiting
+      while let block = next {
+        next = block.older
+        if block.testCase == testCase { blocks.append(block) }
+      }
+      for block in blocks.sorted(by: { $0.place < $1.place }) {
+        block.stopWaiting()
+        block.count(for: owner)
+      }
+    }
+  }
+
+  private var blockQueue: BlockQueue {
+    switch queue {
+    case .known(let queue): return queue
+    case .dispatch(let queue):
+      #if os(Linux) && canImport(Glibc)
+        return BlockQueue(queue)
+      #else
+        preconditionFailure("\(queue) is not seen on this platform")
+      #endif
     }
   }
 
   private func count(for owner: TaskOwner) {
     if ObjectIdentifier(owner) == former { return }
-    number = owner.workBegan(on: queue, isBarrier: isBarrier)
+    number = owner.workBegan(on: blockQueue, isBarrier: isBarrier)
     _ = next.storeIfNil(owner)
     // Thread A, the current one, has stored the owner. Thread B, which begins the block, stores `hasBegun`, and then
     // looks for the owner. So at least one of them tells the owner.
@@ -81,11 +131,10 @@ final class UnownedBlock: Sendable {
   }
 
   func end() {
-    Self.lock.withLock {
-      hasEnded = true
-      Self.waiting[testCase]?[place] = nil
-      if Self.waiting[testCase]?.isEmpty == true { Self.waiting[testCase] = nil }
-    }
+    Self.lock.lock()
+    hasEnded = true
+    stopWaiting()
+    Self.lock.unlock()
     owner?.workEnded(number)
   }
 }

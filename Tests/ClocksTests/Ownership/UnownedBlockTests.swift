@@ -35,7 +35,7 @@ private final class RecordingOwner: TaskOwner, @unchecked Sendable {
     -> UnownedBlock
   {
     UnownedBlock(
-      on: BlockQueue(label: label), isBarrier: isBarrier, of: testCase, former: former)
+      on: .known(BlockQueue(label: label)), isBarrier: isBarrier, of: testCase, former: former)
   }
 
   private func adopt() { UnownedBlock.adoptAll(of: testCase, by: owner) }

@@ -107,9 +107,6 @@ struct ThreadContext {
   @_transparent
   mutating func runsJob(of owner: TaskOwner) -> Bool { self.owner === owner && !isOnQueue }
 
-  /// The block that the thread runs, if its test case had no owner when it was submitted.
-  var unownedBlock: UnownedBlock?
-
   var runLoops = TimeInRunLoops()
 
   /// The thread's waits in virtual time; `nil` before the first one.
@@ -231,6 +228,8 @@ struct ThreadState {
   var unownedJob: RunningJob?
   /// An address in the frame of the function that runs `unownedJob`.
   var placeInFrame: UInt = 0
+  /// The block that the thread runs, if its test case had no owner when it was submitted.
+  var unownedBlock: UnownedBlock?
   /// Records for the next jobs that begin on the thread.
   var unusedRecords: RunningJob?
   /// Whether the thread creates a task whose first job has not reached the hooks.

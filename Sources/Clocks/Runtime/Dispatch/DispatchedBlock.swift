@@ -23,7 +23,7 @@ import ClocksSupport
 
     private let test: Test
     let queue: OpaquePointer
-    let blockQueue: BlockQueue
+    private(set) lazy var blockQueue = BlockQueue(queue)
     private var block: HandedBlock.Block
     private let isBarrier: Bool
     private let group: OpaquePointer?
@@ -38,7 +38,6 @@ import ClocksSupport
     ) {
       self.test = test
       self.queue = queue
-      blockQueue = BlockQueue(queue)
       let handed = HandedBlock(block)
       self.block = handed.retained
       self.isBarrier = isBarrier || handed.isBarrier
@@ -67,7 +66,7 @@ import ClocksSupport
       case .owner(let owner):
         count = .number(owner.blockBegan(on: blockQueue, isBarrier: isBarrier))
       case .unowned(let testCase):
-        let block = UnownedBlock(on: blockQueue, isBarrier: isBarrier, of: testCase)
+        let block = UnownedBlock(on: .dispatch(queue), isBarrier: isBarrier, of: testCase)
         block.submit()
         count = .unowned(block)
       }
@@ -75,7 +74,7 @@ import ClocksSupport
 
     func submit() {
       begin()
-      guard blockQueue.isMain, case .owner(let owner) = test, case .number(let number) = count
+      guard case .owner(let owner) = test, blockQueue.isMain, case .number(let number) = count
       else { return enqueue() }
       owner.mainBlockIsReady(number) { self.enqueue() }
     }
@@ -110,7 +109,6 @@ import ClocksSupport
     private func run() {
       if isNotification { Notifications.begin(self) } else { begin() }
       let handed = HandedBlock(unsafeBitCast(block, to: UnsafeRawPointer.self))
-      let purpose = handed.library == .networking ? ThreadContext.Purpose.networking : .nothing
       let body = {
         self.block()
         if handed.isItem { Notifications.itemHasRun(handed.pointer) }
@@ -120,21 +118,22 @@ import ClocksSupport
       }
       switch (test, count) {
       case (.owner(let owner), .number(let number)):
+        let purpose: ThreadContext.Purpose = handed.library == .networking ? .networking : .nothing
         DispatchedBlock.run(
           number, on: blockQueue, isBarrier: isBarrier, of: owner, for: purpose, body)
-      case (_, .unowned(let block)): DispatchedBlock.run(block, for: purpose, body)
+      case (_, .unowned(let block)): DispatchedBlock.run(block, body)
       default: preconditionFailure("a block that runs must count")
       }
     }
 
-    private static func run(
-      _ block: UnownedBlock, for purpose: ThreadContext.Purpose, _ body: () -> Void
-    ) {
+    private static func run(_ block: UnownedBlock, _ body: () -> Void) {
       var mark: UInt8 = 0
       block.begin(mark: withUnsafeMutablePointer(to: &mark) { UInt(bitPattern: $0) })
-      var context = ThreadContext(
-        purpose: purpose, isInJob: true, isOnQueue: true, unownedBlock: block)
-      context.runBlock(body)
+      let thread = ThreadState.ofThread
+      let outer = thread.pointee.unownedBlock
+      thread.pointee.unownedBlock = block
+      body()
+      thread.pointee.unownedBlock = outer
       block.end()
     }
 
@@ -151,7 +150,9 @@ import ClocksSupport
       let waits = ThreadWaits.ofBlock(number, on: queue, isBarrier: isBarrier, of: owner)
       var context = ThreadContext(
         owner: owner, purpose: purpose, isInJob: true, isOnQueue: true, waits: waits)
-      context.runBlock(body)
+      context.run { _ in body() }
+      if !context.ownersAwaitingEnd.isEmpty { ExternalTaskRegistry.look() }
+      for owner in context.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
       owner.workEnded(waits?.block ?? number)
     }
 
@@ -174,15 +175,6 @@ import ClocksSupport
         context.pointee.sync = outer
       }
       owner.noteStop(.sync, of: queue, -1)
-    }
-  }
-
-  extension ThreadContext {
-    /// Runs the code of a block, and then tells the owners that wait for the end of the job.
-    fileprivate mutating func runBlock(_ body: () -> Void) {
-      run { _ in body() }
-      if !ownersAwaitingEnd.isEmpty { ExternalTaskRegistry.look() }
-      for owner in ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
     }
   }
 

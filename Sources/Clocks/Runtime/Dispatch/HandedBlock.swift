@@ -83,6 +83,8 @@
     var library: Library? {
       let block = isItem ? pointer.load(fromByteOffset: 72, as: UnsafeRawPointer.self) : pointer
       let code = UInt(bitPattern: HandedBlock(block).code)
+      // Nearly all blocks are of the program, which is elsewhere.
+      guard Self.codeOfLibraries.contains(code) else { return nil }
       return Self.libraries.first { $0.code.contains(code) }?.library
     }
 
@@ -94,6 +96,13 @@
       return names.flatMap { name, library in
         LoadedImage.all(named: name).flatMap(\.code).map { ($0, library) }
       }
+    }()
+
+    /// The smallest range with the code of all of these libraries.
+    private static let codeOfLibraries: Range<UInt> = {
+      let starts = libraries.map(\.code.lowerBound)
+      let ends = libraries.map(\.code.upperBound)
+      return (starts.min() ?? 0)..<(ends.max() ?? 0)
     }()
 
     private typealias Copy = @convention(c) (UnsafeRawPointer) -> UnsafeRawPointer

@@ -200,8 +200,8 @@ extension ThreadContext {
     let known = ThreadState.existing?.pointee.context
     // An unowned job runs, if any. `current` would make its context, and then `jobEnqueued` takes longer.
     if known == nil, TaskOwnership.shared.isEmpty { return nil }
-    guard let context = known ?? ThreadContext.current, context.pointee.isInJob else { return nil }
-    return owner(on: context)
+    guard let context = known ?? ThreadContext.current else { return ownerOfBlock }
+    return context.pointee.isInJob ? owner(on: context) : nil
   }
 
   /// The owner whose time the current thread reads; `nil` for real time. A signal handler may call this.
@@ -212,9 +212,9 @@ extension ThreadContext {
     let (owner, task): (TaskOwner?, UInt64)
     if let context = thread.pointee.context {
       guard context.pointee.isInJob else { return nil }
-      (owner, task) = (context.pointee.ownerOfContext, context.pointee.taskID)
+      (owner, task) = (context.pointee.owner, context.pointee.taskID)
     } else {
-      guard let job = thread.pointee.unownedJob else { return nil }
+      guard let job = thread.pointee.unownedJob else { return ownerOfBlock }
       (owner, task) = (nil, RunningJobs.task(of: job))
     }
     guard let current = RuntimeFunctions.currentTask else { return owner }
@@ -224,20 +224,19 @@ extension ThreadContext {
     return TaskOwnership.shared.ownerIfAvailable(of: id, on: owner)
   }
 
-  /// The owner of the job or block, whatever the current task is.
-  private var ownerOfContext: TaskOwner? {
-    // Not `??`, which calls a closure in a debug build.
-    if let owner { return owner }
-    return unownedBlock?.owner
+  /// The owner that has adopted the `UnownedBlock` that the current thread runs.
+  private static var ownerOfBlock: TaskOwner? {
+    ThreadState.existing?.pointee.unownedBlock?.owner
   }
 
   @inline(__always)
   static func owner(on context: UnsafeMutablePointer<ThreadContext>?) -> TaskOwner? {
     guard let context else {
-      return UnownedTask.currentID.flatMap { TaskOwnership.shared.owner(of: $0) }
+      guard let task = UnownedTask.currentID else { return ownerOfBlock }
+      return TaskOwnership.shared.owner(of: task)
     }
-    guard let current = RuntimeFunctions.currentTask else { return context.pointee.ownerOfContext }
     let owner = context.pointee.owner
+    guard let current = RuntimeFunctions.currentTask else { return owner }
     let task = Clocks.taskID(of: current)
     if task == context.pointee.taskID { return owner }
     CreationsOnActors.awaitEnd(of: task)

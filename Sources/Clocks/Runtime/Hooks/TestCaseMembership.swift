@@ -107,7 +107,9 @@ enum TestCaseMembership {
   ///
   /// Calls no closure, because each task is noted, and a debug build would call a generic function.
   static func noteMadeWithoutOwner(_ task: UnownedJob) -> Bool {
-    guard isOn, let maker = UnownedTask.currentID, !TaskStatus(of: task).isOver else { return true }
+    guard isOn, !TaskStatus(of: task).isOver else { return true }
+    let maker = UnownedTask.currentID ?? ofBlock
+    if maker == 0 { return true }
     let id = taskID(of: task)
     lock.lock()
     // Under the lock, because an owner may have come meanwhile, and adopted the test case.
@@ -127,7 +129,8 @@ enum TestCaseMembership {
 
   /// The test case of the `UnownedBlock` that the current thread runs; 0 if it runs none.
   private static var ofBlock: UInt64 {
-    ThreadState.existing?.pointee.context?.pointee.unownedBlock?.testCase ?? 0
+    guard let block = ThreadState.existing?.pointee.unownedBlock else { return 0 }
+    return block.testCase
   }
 
   /// The test case of the unowned job or block that the current thread runs; 0 if there is none.
@@ -137,7 +140,8 @@ enum TestCaseMembership {
     guard isOn else { return (0, nil) }
     guard let maker = currentMaker else { return (ofBlock, nil) }
     return lock.withLock {
-      testCase(of: maker).map { ($0, nil) } ?? (0, TaskOwnership.shared.knownOwner(of: maker))
+      if let testCase = testCase(of: maker) { return (testCase, nil) }
+      return (0, TaskOwnership.shared.knownOwner(of: maker))
     }
   }
 
