@@ -137,8 +137,11 @@ enum RuntimeHooks {
       if let context, id != 0 { context.pointee.arrivedTask = id }
       let running = ThreadContext.owner(on: context)
       CreationsOnActors.awaitEnd(of: id)
-      let isFirst = id != 0 && thread?.pointee.isCreatingTask == true
-      if isFirst { thread!.pointee.isCreatingTask = false }
+      var isFirst = false
+      if let thread, thread.pointee.isCreatingTask, id != 0 {
+        isFirst = true
+        thread.pointee.isCreatingTask = false
+      }
       var (owner, isNew) = ownership.owner(ofReadyJob: id, on: running, isFirst: isFirst)
       // The words are compared, because a debug build would retain both owners for `!==`.
       if unsafeBitCast(owner, to: UInt.self) != unsafeBitCast(running, to: UInt.self),

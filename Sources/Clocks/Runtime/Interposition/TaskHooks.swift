@@ -101,17 +101,15 @@ enum TaskCreation {
 
     private static let createTask: Interposed<Create> = Interposed("swift_task_create") {
       flags, options, type, function, context in
-      let state = ThreadState.existing
-      let isWithin = state?.pointee.isCreatingTask ?? false
-      state?.pointee.isCreatingTask = true
-      defer { state?.pointee.isCreatingTask = isWithin }
-      let thread = state?.pointee.context
+      let state = ThreadState.ofThread
+      let isWithin = state.pointee.isCreatingTask
+      state.pointee.isCreatingTask = true
+      defer { state.pointee.isCreatingTask = isWithin }
+      let thread = state.pointee.context
       if thread == nil, TaskOwnership.shared.isEmpty {
         // So begin nearly all tasks of a suite that does not use this package.
         let made = createTask.original(flags, options, type, function, context)
-        if state?.pointee.isCreatingTask != false,
-          !TestCaseMembership.noteMadeWithoutOwner(made.task)
-        {
+        if state.pointee.isCreatingTask, !TestCaseMembership.noteMadeWithoutOwner(made.task) {
           hasMade(made.task)
         }
         return made
@@ -122,7 +120,7 @@ enum TaskCreation {
         return CreationsOnActors.during { create(flags, options, type, function, context, thread) }
       case .custom(let executor):
         // The executor may resume other tasks before it takes the job.
-        state?.pointee.isCreatingTask = false
+        state.pointee.isCreatingTask = false
         let creation = CreationsOnExecutors.begin(executor)
         let made = createTask.original(flags, options, type, function, context)
         // The id is read before the task's postponed job is enqueued, because the task may end after that.
