@@ -75,6 +75,12 @@ class TaskOwner: @unchecked Sendable {
   /// The task of the test case that the owner has adopted last; 0 if there is none.
   final let adopted = Atomic<UInt64>(0)
 
+  /// The task that runs the owner's test case; another task or 0 if no test case is known.
+  final var testCase: UInt64 {
+    let adopted = adopted.load(ordering: .relaxed)
+    return adopted == 0 ? maker : adopted
+  }
+
   /// Whether the owner has had a clock and has none now. Then a task that becomes known to it is a leftover.
   final let isWithoutClock = Atomic(false)
 

@@ -187,28 +187,29 @@ final class TaskOwnership: Sendable {
   func owner(
     ofReadyJob id: UInt64, on running: TaskOwner?, isFirst: Bool = false
   ) -> (owner: TaskOwner?, isNew: Bool) {
-    lock.withLock {
-      // An actor drain is not a task, so it is not registered. It runs for the owner that started it.
-      guard id != 0 else {
-        let owner = running?.registration.exists == true ? running : processWide?.ownerIfAwake
-        return (owner, false)
-      }
-      if let owner = owners[id] { return (owner, false) }
-      if unowned.contains(id) { return (processWide?.ownerIfAwake, false) }
-      if let running, running.registration.exists {
-        if running === processWide?.owner { return (running, false) }
-        // A task older than the owner is being resumed here, not started. But the owner may have adopted the current
-        // task while that one was creating the task.
-        guard isFirst || id > running.registration.watermark else {
-          return (processWide?.ownerIfAwake, false)
-        }
-        register(id, of: running)
-        return (running, true)
-      }
-      if let owner = processWide?.ownerIfAwake { return (owner, false) }
-      registerUnowned(id)
-      return (nil, true)
+    // Without a closure, which a debug build would call for each job.
+    lock.lock()
+    defer { lock.unlock() }
+    // An actor drain is not a task, so it is not registered. It runs for the owner that started it.
+    guard id != 0 else {
+      let owner = running?.registration.exists == true ? running : processWide?.ownerIfAwake
+      return (owner, false)
     }
+    if let owner = owners[id] { return (owner, false) }
+    if unowned.contains(id) { return (processWide?.ownerIfAwake, false) }
+    if let running, running.registration.exists {
+      if running === processWide?.owner { return (running, false) }
+      // A task older than the owner is being resumed here, not started. But the owner may have adopted the current
+      // task while that one was creating the task.
+      guard isFirst || id > running.registration.watermark else {
+        return (processWide?.ownerIfAwake, false)
+      }
+      register(id, of: running)
+      return (running, true)
+    }
+    if let owner = processWide?.ownerIfAwake { return (owner, false) }
+    registerUnowned(id)
+    return (nil, true)
   }
 
   /// Notes the leftovers of an owner: tasks that outlive the clocks of their test.

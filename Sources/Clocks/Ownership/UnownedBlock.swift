@@ -7,8 +7,10 @@ import Synchronization
 final class UnownedBlock: @unchecked Sendable {
   enum Queue {
     case known(BlockQueue)
-    /// A dispatch queue, which must be in memory until the block has ended. Its properties are read if they are needed.
-    case dispatch(OpaquePointer)
+    #if os(Linux) && canImport(Glibc)
+      /// A dispatch queue, which must be in memory until the block has ended. Its properties are read if they are needed.
+      case dispatch(OpaquePointer)
+    #endif
   }
 
   let testCase: UInt64
@@ -16,8 +18,6 @@ final class UnownedBlock: @unchecked Sendable {
   private let isBarrier: Bool
   /// The owner that counts the block anyway; `nil` if there is none.
   private let former: ObjectIdentifier?
-  /// The place of the block among all blocks, in the order of submission.
-  private let place: UInt64
   /// The number that `next` has given to the block. Written once, under the lock, before `next`.
   @exclusivity(unchecked) private var number: UInt64 = 0
   /// The owner that has adopted the test case. Written once, under the lock.
@@ -25,6 +25,7 @@ final class UnownedBlock: @unchecked Sendable {
   private let hasBegun = Atomic(false)
   /// See `TaskOwner.workRuns`. Written once, before `hasBegun`.
   private let mark = Atomic<UInt>(0)
+
   // Guarded by the lock.
 
   @exclusivity(unchecked) private var hasEnded = false
@@ -36,14 +37,12 @@ final class UnownedBlock: @unchecked Sendable {
   /// Guards the list of waiting blocks. Rank `unownedBlocks`: schedulers' locks and that of `TaskOwnership` are taken
   /// under it.
   private static let lock = Lock(.unownedBlocks)
-  /// The first of the blocks that have not ended and that no owner has adopted.
+  /// The newest of the blocks that have not ended and that no owner has adopted.
   @exclusivity(unchecked) nonisolated(unsafe) private static var newestWaiting: UnownedBlock?
-  private static let newest = Atomic<UInt64>(0)
 
   init(on queue: Queue, isBarrier: Bool, of testCase: UInt64, former: TaskOwner? = nil) {
     (self.queue, self.isBarrier, self.testCase) = (queue, isBarrier, testCase)
     self.former = former.map(ObjectIdentifier.init)
-    place = Self.newest.add(1, ordering: .relaxed).newValue
   }
 
   /// The owner that has adopted the test case since the block was submitted. A signal handler may call this.
@@ -80,7 +79,7 @@ final class UnownedBlock: @unchecked Sendable {
 
   /// Lets an owner count the blocks of a test case, which it has just adopted.
   ///
-  /// O(n log n) with n blocks, and O(1) for each block of another test case that waits.
+  /// O(waiting blocks of all test cases)
   static func adoptAll(of testCase: UInt64, by owner: TaskOwner) {
     lock.withLock {
       var blocks: [UnownedBlock] = []
@@ -89,7 +88,7 @@ final class UnownedBlock: @unchecked Sendable {
         next = block.older
         if block.testCase == testCase { blocks.append(block) }
       }
-      for block in blocks.sorted(by: { $0.place < $1.place }) {
+      for block in blocks.reversed() {
         block.stopWaiting()
         block.count(for: owner)
       }
@@ -99,12 +98,9 @@ final class UnownedBlock: @unchecked Sendable {
   private var blockQueue: BlockQueue {
     switch queue {
     case .known(let queue): return queue
-    case .dispatch(let queue):
-      #if os(Linux) && canImport(Glibc)
-        return BlockQueue(queue)
-      #else
-        preconditionFailure("\(queue) is not seen on this platform")
-      #endif
+    #if os(Linux) && canImport(Glibc)
+      case .dispatch(let queue): return BlockQueue(queue)
+    #endif
     }
   }
 

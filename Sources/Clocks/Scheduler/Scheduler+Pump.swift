@@ -217,6 +217,19 @@ extension Scheduler {
     }
   }
 
+  func recheckAsyncLets() {
+    // The tasks are released without the lock.
+    _ = change { state in
+      recheckBegins()
+      let (scope, withheld) = (state.scope, state.idleness.ready.withheldTasks)
+      let returned = state.idleness.externalTasks.recheckAsyncLets {
+        withheld.contains($0) || scope?.isHeldBack($0) ?? false
+      }
+      for task in returned { state.taskReturned(task.id) }
+      return returned
+    }
+  }
+
   func endAbsence(_ absence: UInt64, of task: UInt64, wasOver: Bool) {
     // A task that is over is released without the lock, and before the test may count as idle: see `nextAction`.
     // Without a variable, which would keep it until the end of this function.

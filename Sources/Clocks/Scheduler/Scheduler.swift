@@ -235,17 +235,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     endAbsence(absence, of: task, wasOver: wasOver)
   }
 
-  override func recheckExternalTasks() {
-    _ = change { state in
-      recheckBegins()
-      let (scope, withheld) = (state.scope, state.idleness.ready.withheldTasks)
-      let returned = state.idleness.externalTasks.recheckAsyncLets {
-        withheld.contains($0) || scope?.isHeldBack($0) ?? false
-      }
-      for task in returned { state.taskReturned(task.id) }
-      return returned
-    }
-  }
+  override func recheckExternalTasks() { recheckAsyncLets() }
 
   override func workBegan(on queue: BlockQueue, isBarrier: Bool) -> UInt64 {
     change { $0.dispatchedBlockBegan(on: queue, isBarrier: isBarrier) }
@@ -259,6 +249,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func workEnded(_ number: UInt64) { change { $0.dispatchedBlockEnded(number) }?.end() }
+
   override func leaveBlocks() { leaveBlocks(of: testCase) }
 
   override func mainBlockIsReady(_ number: UInt64, _ submit: @escaping @Sendable () -> Void) {

@@ -7,28 +7,37 @@ import Testing
 
 #if os(Linux) && canImport(Glibc)
   /// Blocks on dispatch queues that a test submits while it has no clock: its next clock waits for them.
-  @Suite struct EarlyBlockTests {
+  ///
+  /// Serialized, because Dispatch starts a limited number of threads, and most blocks hold one for a while.
+  @Suite(.serialized) struct EarlyBlockTests {
     enum Submission: CaseIterable, Sendable {
       case async, barrier, item, group, onMain, operation, delayed
       case whenGroupIsEmpty, whenItemHasRun, onMainWhenGroupIsEmpty
       case byABlock, byATaskOfABlock, byATask, byAnAsyncLet
     }
 
-    /// Submits a block that runs for a while, and then adds to `done`. Returns when the block has begun or waits for its
-    /// turn.
-    private static func submit(_ submission: Submission, _ done: Tally) async {
+    /// Submits a block that waits for `mayEnd`, runs for a while, and then adds to `done`. Does not wait for its end.
+    ///
+    /// A block of the main queue does not wait for `mayEnd`, because other tests need that queue.
+    private static func submit(
+      _ submission: Submission, _ mayEnd: DispatchSemaphore, _ done: Tally
+    ) async {
       let queue = DispatchQueue(label: "early", attributes: .concurrent)
       let group = DispatchGroup()
-      @Sendable func work() {
+      @Sendable func workOnMain() {
         usleep(2_000)
         done.add()
+      }
+      @Sendable func work() {
+        mayEnd.wait()
+        workOnMain()
       }
       switch submission {
       case .async: queue.async { work() }
       case .barrier: queue.async(flags: .barrier) { work() }
       case .item: queue.async(execute: DispatchWorkItem { work() })
       case .group: queue.async(group: group) { work() }
-      case .onMain: DispatchQueue.main.async { work() }
+      case .onMain: DispatchQueue.main.async { workOnMain() }
       case .operation: OperationQueue().addOperation { work() }
       case .delayed:
         await withUnsafeContinuation { continuation in
@@ -46,7 +55,7 @@ import Testing
         queue.async(execute: item)
       case .onMainWhenGroupIsEmpty:
         queue.async(group: group) { usleep(500) }
-        group.notify(queue: .main) { work() }
+        group.notify(queue: .main) { workOnMain() }
       case .byABlock:
         queue.async {
           usleep(500)
@@ -67,8 +76,9 @@ import Testing
       }
     }
 
-    private func settleOnANewClock() async {
+    private func settleOnANewClock(_ mayEnd: DispatchSemaphore? = nil) async {
       let clock = TestClock()
+      mayEnd?.signal()
       await clock.settle()
       withExtendedLifetime(clock) {}
     }
@@ -80,22 +90,24 @@ import Testing
       }
     }
 
-    @Test(arguments: Submission.allCases, 0..<10) func beforeTheFirstClock(
-      _ submission: Submission, _: Int
+    @Test(arguments: Submission.allCases, [false, true]) func beforeTheFirstClock(
+      _ submission: Submission, mayEndEarlier: Bool
     ) async {
-      let done = Tally()
-      await Self.submit(submission, done)
-      await settleOnANewClock()
+      let (mayEnd, done) = (DispatchSemaphore(value: 0), Tally())
+      if mayEndEarlier { mayEnd.signal() }
+      await Self.submit(submission, mayEnd, done)
+      await settleOnANewClock(mayEnd)
       #expect(done.value == 1)
     }
 
     @Test(arguments: Submission.allCases) func betweenTwoClocks(_ submission: Submission) async {
-      for round in 1...20 {
+      for round in 1...6 {
         await settleOnANewClock()
         await continueOnAQueue()
-        let done = Tally()
-        await Self.submit(submission, done)
-        await settleOnANewClock()
+        let (mayEnd, done) = (DispatchSemaphore(value: 0), Tally())
+        if round > 2 { mayEnd.signal() }
+        await Self.submit(submission, mayEnd, done)
+        await settleOnANewClock(mayEnd)
         #expect(done.value == 1, "in round \(round)")
       }
     }
@@ -104,25 +116,26 @@ import Testing
     @Test(arguments: Submission.allCases, [false, true]) func forAFormerClock(
       _ submission: Submission, hasOtherJob: Bool
     ) async {
-      for round in 1...20 {
-        let done = Tally()
+      for round in 1...6 {
+        let (mayEnd, done) = (DispatchSemaphore(value: 0), Tally())
+        if round > 2 { mayEnd.signal() }
         func begin() async {
           let clock = TestClock()
           await clock.settle()
-          await Self.submit(submission, done)
+          await Self.submit(submission, mayEnd, done)
           withExtendedLifetime(clock) {}
         }
         await begin()
         // Without another job, the test's next clock has the scheduler of the former one.
         if hasOtherJob { await Task.detached {}.value }
-        await settleOnANewClock()
+        await settleOnANewClock(mayEnd)
         #expect(done.value == 1, "in round \(round)")
       }
     }
 
     /// A block of a former clock submits another one when the next clock has been made.
     @Test func aFormerBlockSubmitsAnother() async {
-      for _ in 1...20 {
+      for _ in 1...6 {
         let done = Tally()
         let mayContinue = DispatchSemaphore(value: 0)
         func begin() async {
@@ -153,7 +166,7 @@ import Testing
 
     /// The block resumes a task that waits for it.
     @Test func anEarlyBlockResumesATask() async {
-      for _ in 1...20 {
+      for _ in 1...6 {
         await continueOnAQueue()
         let log = Log<Int>()
         let task = Task {
@@ -174,7 +187,7 @@ import Testing
 
     /// What a block retains is released before the test is idle.
     @Test func whatAnEarlyBlockRetainsIsReleased() async {
-      for _ in 1...20 {
+      for _ in 1...6 {
         await continueOnAQueue()
         let released = Tally()
         func begin() {

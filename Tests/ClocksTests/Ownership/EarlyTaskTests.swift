@@ -153,6 +153,14 @@ import Testing
     #expect(child.standardError.contains("Test run with 1 test"), "\(child)")
   }
 
+  /// In a process without clocks.
+  @Test func aTaskIsNotedAlthoughItsExecutorResumesAnother() async throws {
+    let child = try await ChildProcess.runSwiftTesting(
+      "ResumingExecutorSample", environment: [ChildVariable.resumingExecutor: "1"])
+    #expect(child.exitCode == 0, "\(child)")
+    #expect(child.standardError.contains("Test run with 1 test"), "\(child)")
+  }
+
   #if os(Linux) && canImport(Glibc)
     /// An owner may adopt the task while the job runs. Its status alone does not show that.
     @Test(arguments: [false, true])
@@ -177,16 +185,16 @@ import Testing
     final class Result: Sendable {}
     weak var result: Result?
     do {
-      // A task that is made outside tasks is not noted.
+      // A task that is made on a thread, outside tasks and blocks, is not noted.
       let task = await withCheckedContinuation { continuation in
-        DispatchQueue.global().async { continuation.resume(returning: Task { Result() }) }
+        Thread.detachNewThread { continuation.resume(returning: Task { Result() }) }
       }
       result = await task.value
       #expect(result != nil)
       #expect(TestCaseMembership.hasMade(unsafeBitCast(task, to: UnownedJob.self)) == nil)
       withExtendedLifetime(task) {}
     }
-    // The thread of the block may not have released it yet.
+    // The other threads may not have released it yet.
     #expect(await becomesTrue { result == nil })
   }
 
@@ -224,5 +232,36 @@ import Testing
     }
     // The thread of the task may not have released it yet.
     #expect(await becomesTrue { result == nil })
+  }
+}
+
+@Suite(.onlyInChild(ChildVariable.resumingExecutor)) struct ResumingExecutorSample {
+  private final class Executor: TaskExecutor {
+    let willEnqueue: @Sendable () -> Void
+
+    init(_ willEnqueue: @escaping @Sendable () -> Void) { self.willEnqueue = willEnqueue }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      willEnqueue()
+      let job = UnownedJob(job)
+      DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  /// The executor resumes an older task before it takes the job of the new one.
+  @Test func theTaskIsNoted() async {
+    let (resumptions, resume) = AsyncStream.makeStream(of: Void.self)
+    let (ends, end) = AsyncStream.makeStream(of: Void.self)
+    let older = Task { for await _ in resumptions {} }
+    // The older task waits for a resumption.
+    usleep(100_000)
+    let executor = Executor { resume.yield() }
+    let task = Task(executorPreference: executor) { for await _ in ends {} }
+    #expect(TestCaseMembership.isMember(RetainedTask.retaining(task).id))
+    #expect(TestCaseMembership.isMember(RetainedTask.retaining(older).id))
+    end.finish()
+    await task.value
+    resume.finish()
+    await older.value
   }
 }

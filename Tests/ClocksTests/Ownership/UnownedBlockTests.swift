@@ -42,7 +42,7 @@ private final class RecordingOwner: TaskOwner, @unchecked Sendable {
 
   @Test func theNextOwnerCountsTheBlocksInTheirOrder() {
     let blocks = [block("a"), block("b", isBarrier: true), block("c")]
-    for block in blocks.reversed() { block.submit() }
+    for block in blocks { block.submit() }
     #expect(blocks.allSatisfy { $0.owner == nil })
     adopt()
     #expect(blocks.allSatisfy { $0.owner === owner })

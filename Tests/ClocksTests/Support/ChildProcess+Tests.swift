@@ -8,6 +8,7 @@ enum ChildVariable {
   static let endOnActor = "CLOCKS_TESTS_END_ON_ACTOR"
   static let handlers = "CLOCKS_TESTS_HANDLERS"
   static let hang = "CLOCKS_TESTS_HANG"
+  static let resumingExecutor = "CLOCKS_TESTS_RESUMING_EXECUTOR"
   static let signal = "CLOCKS_TESTS_SIGNAL"
   static let stand = "CLOCKS_TESTS_STAND"
   static let stuckPoller = "CLOCKS_TESTS_STUCK_POLLER"

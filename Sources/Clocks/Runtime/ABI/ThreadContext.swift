@@ -232,8 +232,7 @@ struct ThreadState {
   var unownedBlock: UnownedBlock?
   /// Records for the next jobs that begin on the thread.
   var unusedRecords: RunningJob?
-  /// Whether the thread creates a task whose first job has not reached the hooks.
-  var isCreatingTask = false
+  var creation = TaskCreationState.none
   /// Whether a task may have ended in an actor drain on the thread (`RuntimeHooks.noteEndOfTask`).
   var mayHaveEndedTask = false
 
@@ -291,26 +290,12 @@ struct ThreadState {
   }
 }
 
-/// The real time that a job has spent in run loops, which may be nested.
-struct TimeInRunLoops {
-  private var sum: UInt64 = 0
-  private var depth = 0
-  private var start: RealTime?
-
-  var isRunning: Bool { depth > 0 }
-
-  mutating func begin() {
-    if depth == 0 { start = RealTime(in: .zero) }
-    depth += 1
-  }
-
-  mutating func end() {
-    depth -= 1
-    guard depth == 0 else { return }
-    sum = nanoseconds
-    start = nil
-  }
-
-  /// The time in run loops up to now, including a run loop in progress.
-  var nanoseconds: UInt64 { sum + (start?.nanosecondsSince ?? 0) }
+/// What has happened since a thread began to create a task.
+enum TaskCreationState {
+  /// The thread creates no task, or it is known that another task may be resumed first.
+  case none
+  /// No job of a task has reached the hooks.
+  case begun
+  /// A job of the task with this id has. Nearly always it is the new task: but its executor may resume another one first.
+  case jobArrived(UInt64)
 }

@@ -97,15 +97,24 @@ enum RuntimeHooks {
     jobEnqueued(job, on: executor, thread)
   }
 
-  /// Notes the task that the current thread creates, if the job is that task's first one. Returns `false` if the task has
-  /// an owner.
+  /// Notes the task that the current thread creates, if this is the task's first job. Returns `false` if there is an
+  /// owner now.
   ///
   /// The task is noted before another thread can run the job, because the task may then create others.
   @inline(__always)
   private static func isNoted(_ job: UnownedJob, on thread: ThreadState.Reference?) -> Bool {
-    guard let thread, thread.pointee.isCreatingTask, taskID(of: job) != 0 else { return true }
-    thread.pointee.isCreatingTask = false
-    return TestCaseMembership.noteMadeWithoutOwner(job)
+    guard let thread, isFirst(job, on: thread) else { return true }
+    return TestCaseMembership.noteMadeWithoutOwner(job, isCertain: false)
+  }
+
+  /// Whether the current thread creates a task, and this is the first job of a task that arrives meanwhile.
+  @inline(__always)
+  private static func isFirst(_ job: UnownedJob, on thread: ThreadState.Reference) -> Bool {
+    guard case .begun = thread.pointee.creation else { return false }
+    let id = taskID(of: job)
+    if id == 0 { return false }
+    thread.pointee.creation = .jobArrived(id)
+    return true
   }
 
   /// The rest of `jobEnqueued`. A debug build clears the memory of all variables of a function when it is called.
@@ -138,10 +147,7 @@ enum RuntimeHooks {
       let running = ThreadContext.owner(on: context)
       CreationsOnActors.awaitEnd(of: id)
       var isFirst = false
-      if let thread, thread.pointee.isCreatingTask, id != 0 {
-        isFirst = true
-        thread.pointee.isCreatingTask = false
-      }
+      if let thread { isFirst = Self.isFirst(job, on: thread) }
       var (owner, isNew) = ownership.owner(ofReadyJob: id, on: running, isFirst: isFirst)
       // The words are compared, because a debug build would retain both owners for `!==`.
       if unsafeBitCast(owner, to: UInt.self) != unsafeBitCast(running, to: UInt.self),
@@ -158,10 +164,9 @@ enum RuntimeHooks {
         owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: isNew)
         return
       }
-    } else if let thread, let context, thread.pointee.isCreatingTask, taskID(of: job) != 0 {
-      // As in `isNoted`. The context is that of a block, or of a scheduler without a clock.
-      thread.pointee.isCreatingTask = false
-      if let owner = TestCaseMembership.hasMade(job, for: context.pointee.owner) {
+    } else if let thread, let context, isFirst(job, on: thread) {
+      // As in `isNoted`. The thread runs a job or a block of a scheduler without a clock.
+      if let owner = TestCaseMembership.hasMade(job, isCertain: false, for: context.pointee.owner) {
         let id = taskID(of: job)
         context.pointee.arrivedTask = id
         owner.enqueue(ReadyJob(job: job, taskID: id, executor: executor), isNew: true)

@@ -82,11 +82,11 @@ enum TestCaseMembership {
     _ task: UnownedJob, isCertain: Bool = true, for former: TaskOwner? = nil
   ) -> TaskOwner? {
     guard isOn else { return nil }
-    let known = former?.testCase ?? ofBlock
     // A block has no current task. What it creates is younger than the task that runs the test case.
-    let maker = currentMaker ?? known
+    let maker = currentMaker ?? ofBlock
     // If the task is older than the current one, the current one has not created it, but resumed it.
     guard maker != 0, taskID(of: task) > maker else { return nil }
+    let known = former?.testCase ?? 0
     let (owner, isFull): (TaskOwner?, Bool) = lock.withLock {
       let id = taskID(of: task)
       guard !isTestCase(created: id), isCertain || members[id].isNone
@@ -106,7 +106,7 @@ enum TestCaseMembership {
   /// Does what `hasMade` does, if there is no owner; else returns `false`.
   ///
   /// Calls no closure, because each task is noted, and a debug build would call a generic function.
-  static func noteMadeWithoutOwner(_ task: UnownedJob) -> Bool {
+  static func noteMadeWithoutOwner(_ task: UnownedJob, isCertain: Bool = true) -> Bool {
     guard isOn, !TaskStatus(of: task).isOver else { return true }
     let maker = UnownedTask.currentID ?? ofBlock
     if maker == 0 { return true }
@@ -114,7 +114,7 @@ enum TestCaseMembership {
     lock.lock()
     // Under the lock, because an owner may have come meanwhile, and adopted the test case.
     let isWithoutOwner = TaskOwnership.shared.isEmpty
-    if isWithoutOwner, id > maker, !isTestCase(created: id) {
+    if isWithoutOwner, id > maker, !isTestCase(created: id), isCertain || members[id].isNone {
       if let testCase = testCase(of: maker) {
         insert(task, of: testCase)
       } else if let maker = currentMaker, let testCase = testCase(of: maker) {
@@ -127,10 +127,12 @@ enum TestCaseMembership {
     return isWithoutOwner
   }
 
-  /// The test case of the `UnownedBlock` that the current thread runs; 0 if it runs none.
+  /// The test case of the block that the current thread runs; 0 if it runs none.
   private static var ofBlock: UInt64 {
-    guard let block = ThreadState.existing?.pointee.unownedBlock else { return 0 }
-    return block.testCase
+    guard let thread = ThreadState.existing else { return 0 }
+    if let block = thread.pointee.unownedBlock { return block.testCase }
+    guard let context = thread.pointee.context, context.pointee.isOnQueue else { return 0 }
+    return context.pointee.owner?.testCase ?? 0
   }
 
   /// The test case of the unowned job or block that the current thread runs; 0 if there is none.
@@ -308,13 +310,5 @@ enum TestCaseMembership {
     // Nearly always there is no owner.
     TaskOwnership.shared.isEmpty || id == 0 || !isOn
       ? nil : TaskOwnership.shared.knownOwner(of: id)
-  }
-}
-
-extension TaskOwner {
-  /// The task that runs the owner's test case; another task or 0 if no test case is known.
-  final var testCase: UInt64 {
-    let adopted = adopted.load(ordering: .relaxed)
-    return adopted == 0 ? maker : adopted
   }
 }

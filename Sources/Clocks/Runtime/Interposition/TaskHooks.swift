@@ -102,16 +102,17 @@ enum TaskCreation {
     private static let createTask: Interposed<Create> = Interposed("swift_task_create") {
       flags, options, type, function, context in
       let state = ThreadState.ofThread
-      let isWithin = state.pointee.isCreatingTask
-      state.pointee.isCreatingTask = true
-      defer { state.pointee.isCreatingTask = isWithin }
+      state.pointee.creation = .begun
+      // Within another creation, too: that one then notes its task when it ends.
+      defer { state.pointee.creation = .none }
       let thread = state.pointee.context
       if thread == nil, TaskOwnership.shared.isEmpty {
         // So begin nearly all tasks of a suite that does not use this package.
         let made = createTask.original(flags, options, type, function, context)
-        if state.pointee.isCreatingTask, !TestCaseMembership.noteMadeWithoutOwner(made.task) {
-          hasMade(made.task)
+        if case .jobArrived(let id) = state.pointee.creation, id == taskID(of: made.task) {
+          return made
         }
+        if !TestCaseMembership.noteMadeWithoutOwner(made.task) { hasMade(made.task) }
         return made
       }
       switch firstExecutor(options) {
@@ -120,7 +121,7 @@ enum TaskCreation {
         return CreationsOnActors.during { create(flags, options, type, function, context, thread) }
       case .custom(let executor):
         // The executor may resume other tasks before it takes the job.
-        state.pointee.isCreatingTask = false
+        state.pointee.creation = .none
         let creation = CreationsOnExecutors.begin(executor)
         let made = createTask.original(flags, options, type, function, context)
         // The id is read before the task's postponed job is enqueued, because the task may end after that.
