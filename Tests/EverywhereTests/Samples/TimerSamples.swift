@@ -145,6 +145,21 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     check(7)
   }
 
+  /// The thread might do real work for which the test waits. The block wakes the run loop, and does not end the run.
+  func testRunsLastUntilTheirLimitsBesideAThread() {
+    let end = DispatchSemaphore(value: 0)
+    Thread.detachNewThread { end.wait() }
+    defer { end.signal() }
+    let timer = Timer.scheduledTimer(withTimeInterval: 0.2, repeats: true) { [log] _ in log.add() }
+    DispatchQueue.main.async {}
+    XCTAssertEqual(CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.7, false), .timedOut)
+    check(7)
+    _ = RunLoop.current.run(mode: .default, before: start + 0.9)
+    timer.invalidate()
+    XCTAssertEqual(log.tenths(since: start), [2, 4, 6, 8])
+    check(9)
+  }
+
   func testABlockEndsARun() {
     DispatchQueue.main.asyncAfter(deadline: .now() + 0.3) { [log] in log.add() }
     _ = RunLoop.current.run(mode: .default, before: start + 5)

@@ -33,14 +33,15 @@ struct CurrentTaskSlot {
       let here = candidates()
       guard here.count == 1 else { return nil }
       nonisolated(unsafe) var there: [UInt] = []
-      var thread = pthread_t()
-      let body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { result in
-        result?.assumingMemoryBound(to: [UInt].self).pointee = CurrentTaskSlot.candidates()
-        return nil
+      let hasRun = withUnsafeMutablePointer(to: &there) {
+        let thread = InternalThread.start($0) { result in
+          result?.assumingMemoryBound(to: [UInt].self).pointee = CurrentTaskSlot.candidates()
+          return nil
+        }
+        guard let thread else { return false }
+        return pthread_join(thread, nil) == 0
       }
-      guard withUnsafeMutablePointer(to: &there, { pthread_create(&thread, nil, body, $0) }) == 0
-      else { return nil }
-      pthread_join(thread, nil)
+      guard hasRun else { return nil }
       return here == there ? here[0] : nil
     }()
 

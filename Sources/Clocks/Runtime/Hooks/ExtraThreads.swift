@@ -65,16 +65,8 @@ enum ExtraThreads {
       for _ in 0..<count { startThread() }
     }
 
-    private typealias Body =
-      @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
     private typealias SetName = @convention(c) (pthread_t, UnsafePointer<CChar>) -> CInt
-    private typealias Create =
-      @convention(c) (
-        UnsafeMutableRawPointer?, UnsafeRawPointer?, @escaping Body, UnsafeMutableRawPointer?
-      ) -> CInt
 
-    /// Is looked up, because calls by this program may be redirected to a function that counts the threads of a test.
-    private static let create = RuntimeSymbol.function("pthread_create", as: Create.self)
     /// Is looked up, because the header shows it to GNU programs only.
     private static let setName = RuntimeSymbol.function("pthread_setname_np", as: SetName.self)
 
@@ -93,14 +85,12 @@ enum ExtraThreads {
 
     /// Creates a thread, and returns whether that was possible.
     private static func createThread() -> Bool {
-      guard let create else { return false }
-      nonisolated(unsafe) var thread = pthread_t()
-      let isCreated = withUnsafeMutablePointer(to: &thread) { create($0, nil, body, nil) == 0 }
-      if isCreated { pthread_detach(thread) }
-      return isCreated
+      guard let thread = InternalThread.start(nil, body) else { return false }
+      pthread_detach(thread)
+      return true
     }
 
-    private static let body: Body = { _ in
+    private static let body: InternalThread.Body = { _ in
       prepareThread()
       while let work = next() { work.body() }
       return nil

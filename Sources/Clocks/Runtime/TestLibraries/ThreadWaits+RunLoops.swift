@@ -10,11 +10,11 @@ import Synchronization
     ///   - isSlice: Whether the run is a slice of a wait of XCTest. Then the limit is the end of the wait.
     ///   - isPoll: Whether the run handles only what is ready.
     ///   - hasHandledSource: Returns whether `run` has handled a source, which ends the run.
-    /// - Returns: What the run loop returns, and whether time was kept from moving because of possible real work.
+    /// - Returns: What the run loop returns, and whether real work may have woken it, for which time was kept from moving.
     private func runLoop(
       until limit: Duration, isSlice: Bool = false, isPoll: Bool = false,
       unless hasHandledSource: () -> Bool = { false }, _ run: (Double) -> Int32
-    ) -> (result: Int32, isHeld: Bool) {
+    ) -> (result: Int32, isWoken: Bool) {
       if isMain, owner.pausedWaits == .all { RunLoopTimers.adopt(for: owner) }
       var rounds = 0
       while rounds < Self.mostRounds, RunLoopTimers.takeOverdue(of: owner) || hasNewBlocks {
@@ -60,13 +60,15 @@ import Synchronization
           || rounds < Self.mostRounds && self.hasNewBlocks
         return isAnyReady ? MainRunLoop.timedOut : nil
       }
-      var isSliceOver = false
+      var (isSliceOver, isWoken) = (false, false)
       let result = paused(holdsTime: isHeld, inRunLoop: true, unless: isReady) {
         let outer = slice
-        defer { slice = outer }
-        let current = RunLoopSlice(seconds: real)
-        slice = current
-        defer { isSliceOver = current.end.hasPassed }
+        slice = RunLoopSlice(seconds: real)
+        defer {
+          isSliceOver = slice?.end.hasPassed == true
+          isWoken = slice?.isWoken == true
+          slice = outer
+        }
         return run(real)
       }
       if !isEndless {
@@ -86,7 +88,7 @@ import Synchronization
         quietSlices += 1
       }
       let isStoppedByTimer = isDue && isStopped.load(ordering: .sequentiallyConsistent)
-      return (isStoppedByTimer ? MainRunLoop.stopped : result, isHeld)
+      return (isStoppedByTimer ? MainRunLoop.stopped : result, isHeld && isWoken)
     }
 
     /// How often a run loop handles pending blocks and overdue timers before time may move although more are pending.
@@ -135,9 +137,9 @@ import Synchronization
     /// A stop ends only the inner run loop.
     ///
     /// - Parameters:
-    ///   - endsAfterSource: Whether the run ends when it has handled a source.
-    ///   - mayEndEarly: Whether the run may end after a short real time, as a slice does. A run that may be for real
-    ///     work always may: a thread may only have woken the run loop, as Foundation does when a process has ended.
+    ///   - endsAfterSource: Whether the run ends when it has handled a source. Then it also ends when real work may
+    ///     have woken the run loop: Foundation does no more when a process has ended.
+    ///   - mayEndEarly: Whether the run may end after a short real time, as a slice does.
     func runInnerLoop(
       _ seconds: Double, endsAfterSource: Bool = false, mayEndEarly: Bool = false,
       _ run: (Double) -> Int32
@@ -172,15 +174,15 @@ import Synchronization
         return result
       }
       while true {
-        let (result, isHeld) = runLoop(
+        let (result, isWoken) = runLoop(
           until: limit, isPoll: isPoll, unless: { hasHandledSource }, runOnce)
         // The run continues after a timer, as it does in real time. Once the test is over, it ends, and the caller's
         // next run takes real time.
         guard result == MainRunLoop.timedOut else { return result }
         if hasHandledSource { return MainRunLoop.handledSource }
-        guard owner.virtualNow < limit, !mayEndEarly, !isHeld, owner.pausedWaits == .all else {
-          return result
-        }
+        guard owner.virtualNow < limit, !mayEndEarly, !(isWoken && endsAfterSource),
+          owner.pausedWaits == .all
+        else { return result }
         // The timer may have been all that the run loop had to wait for. Then the run ends before time moves again.
         if runOnce(0) == MainRunLoop.finished { return MainRunLoop.finished }
         if hasHandledSource { return MainRunLoop.handledSource }
