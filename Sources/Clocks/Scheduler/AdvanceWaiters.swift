@@ -104,7 +104,7 @@ extension Advance {
   /// Moves the clock by the time that has passed on another clock, whose advance had its turn.
   fileprivate func follow(_ passed: Duration, _ nanosecondsWithoutThread: UInt64) {
     if !hasBegun { begin(nanosecondsWithoutThread) }
-    virtualClock.now = min(saturatingSum(virtualClock.now, passed), nextInstant)
+    virtualClock.move(to: min(saturatingSum(virtualClock.now, passed), nextInstant))
   }
 }
 

@@ -9,7 +9,7 @@ final class VirtualClock: Sendable {
   /// Receives each sleep that is registered. Called without the lock.
   typealias Listener = @Sendable (SleepQueue.Pending) -> Void
 
-  @exclusivity(unchecked) nonisolated(unsafe) var now: Duration
+  @exclusivity(unchecked) nonisolated(unsafe) private(set) var now: Duration
   @exclusivity(unchecked) nonisolated(unsafe) var sleeps: SleepQueue
   /// The waits for sleeps, in order of arrival.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [SleepsWaiter] = [] {
@@ -25,8 +25,9 @@ final class VirtualClock: Sendable {
   /// Whether a waiter or a listener has to be notified of each sleep that is registered.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var isAwaited = false
 
-  /// What readings of the time see that cannot wait for the scheduler's lock.
+  /// What readings of the system's clocks return, if this is the clock of a scope.
   let published = PublishedTime()
+  private let isRead: Bool
   let users = ClockUsers()
   /// Where the test made the clock; `nil` for the clock of a scope.
   @exclusivity(unchecked) nonisolated(unsafe) var origin: CallSite?
@@ -35,9 +36,11 @@ final class VirtualClock: Sendable {
   /// The number of clocks that were added to the `ClockRegistry` before this one.
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate var number = 0
 
-  init(now: Duration, _ custom: (any CustomDurations)? = nil) {
+  /// - Parameter isRead: Whether readings of the system's clocks return this clock's time.
+  init(now: Duration, _ custom: (any CustomDurations)? = nil, isRead: Bool = false) {
     self.now = now
     self.custom = custom
+    self.isRead = isRead
     sleeps = SleepQueue(custom)
   }
 
@@ -52,7 +55,11 @@ final class VirtualClock: Sendable {
   func isFuture(_ deadline: Duration) -> Bool { sleeps.isLater(deadline, than: now) }
 
   /// Moves time to `instant`, but not back.
-  func move(to instant: Duration) { if sleeps.isLater(instant, than: now) { now = instant } }
+  func move(to instant: Duration) {
+    guard sleeps.isLater(instant, than: now) else { return }
+    now = instant
+    if isRead { published.now.write(instant) }
+  }
 
   /// The instant that is `duration` later than the present.
   func instant(after duration: Duration) -> Duration {

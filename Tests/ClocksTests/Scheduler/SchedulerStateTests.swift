@@ -247,7 +247,7 @@ import Testing
 
   @Test func aBlockMayAwaitItsThreadAtTheEndOfTime() {
     var state = SchedulerState(scope: Scope(.standard))
-    state.scope?.virtualClock.now = Duration(attoseconds: .max)
+    state.scope?.virtualClock.move(to: Duration(attoseconds: .max))
     _ = state.dispatchedBlockBegan(on: BlockQueue(label: "queue", isConcurrent: true))
     #expect(state.awaitsThreadOfDispatch() == true)
   }

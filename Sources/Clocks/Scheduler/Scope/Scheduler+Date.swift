@@ -5,19 +5,11 @@ import ClocksSupport
 extension Scheduler {
   #if !canImport(CRT) && !canImport(WASILibc)
     /// Returns the reading of a system clock in the scope's time; `nil` if that is real.
-    ///
-    /// If the lock is not available, the reading is the latest that was published.
     func virtualReading(of clock: clockid_t) -> timespec? {
       let isDate = SystemClocks.isDate(clock)
       guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
-      let virtualClock = scope.virtualClock
-      let passed = changeIfAvailable { state in
-        let (now, dateOffset) = (virtualClock.now, state.scope?.dateOffset ?? .zero)
-        virtualClock.published.note(now)
-        return isDate ? saturatingSum(now, dateOffset) : now
-      }
-      return scope.start.reading(
-        of: clock, after: passed ?? virtualClock.published.time(ofDate: isDate))
+      let passed = scope.virtualClock.published.time(ofDate: isDate)
+      return scope.start.reading(of: clock, after: passed)
     }
   #endif
 
@@ -61,7 +53,7 @@ extension Scheduler {
         state.scope?.dateOffset = saturatingDifference(
           saturatingDifference(newValue, scope.start.sinceEpoch), scope.virtualClock.now)
         if let offset = state.scope?.dateOffset {
-          scope.virtualClock.published.note(dateOffset: offset)
+          scope.virtualClock.published.dateOffset.write(offset)
         }
         state.scope?.dateWasSet()
       }

@@ -64,7 +64,7 @@ package struct ScopeOptions: Sendable {
 
 /// The constant part of a scope: a test, or a part of one, whose time is virtual throughout.
 final class Scope: Sendable {
-  let virtualClock = VirtualClock(now: .zero)
+  let virtualClock = VirtualClock(now: .zero, isRead: true)
   let options: ScopeOptions
   let start: SystemClocks
   let alarmClock = AlarmClock()
@@ -264,7 +264,7 @@ final class ScopeState {
     guard pace.mayPass, body.isRunning else { return false }
     let target = saturatingSum(virtualClock.now, real)
     if let deadline = virtualClock.sleeps.earliestDeadline, deadline <= target { return true }
-    virtualClock.now = target
+    virtualClock.move(to: target)
     return false
   }
 

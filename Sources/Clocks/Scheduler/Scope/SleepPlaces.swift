@@ -21,7 +21,6 @@ package final class SleepPlaces {
   /// Notes that time is about to jump to the earliest deadline. O(depth of the call stack of the sleep).
   func timeJumps(on virtualClock: VirtualClock) {
     guard let sleep = virtualClock.sleeps.first, sleep.deadline > virtualClock.now else { return }
-    virtualClock.published.note(sleep.deadline)
     let functions = sleep.details.task.map { reader.functions(of: $0.job) } ?? []
     let place =
       functions.isEmpty

@@ -90,22 +90,27 @@
       }
     }
 
-    /// Virtual time has not moved when the real time of a run is over. A run that may be for real work ends then.
+    /// Virtual time has not moved when the real time of a run is over.
     ///
-    /// In a process of its own, because outside work counts for all tests of a process.
-    @Test(arguments: [true, false])
-    func aRunOfARunLoopLastsUntilASourceWasHandled(isForRealWork: Bool) async {
-      await #expect(processExitsWith: .success) { [isForRealWork] in
+    /// If real work may have woken the run loop meanwhile, a run for one source ends then. In a process of its own,
+    /// because outside work counts for all tests of a process.
+    @Test(arguments: [true, false], [true, false])
+    func aRunOfARunLoopLastsUntilASourceWasHandled(isForRealWork: Bool, isForOneSource: Bool) async
+    {
+      await #expect(processExitsWith: .success) { [isForRealWork, isForOneSource] in
         let owner = CountingOwner(isVirtual: true)
         if isForRealWork { OutsideWork.continues() }
         owner.jobBegins()
+        let waits = ThreadWaits(owner, .thread)
         var runs = 0
-        let result = ThreadWaits(owner, .thread).runInnerLoop(60) { _ in
+        let result = waits.runInnerLoop(60, endsAfterSource: isForOneSource) { _ in
           runs += 1
+          if runs == 3 { waits.slice?.isWoken = true }
           return runs < 40 ? MainRunLoop.timedOut : MainRunLoop.handledSource
         }
-        #expect(runs == (isForRealWork ? 1 : 40))
-        #expect(result == (isForRealWork ? MainRunLoop.timedOut : MainRunLoop.handledSource))
+        let endsEarly = isForRealWork && isForOneSource
+        #expect(runs == (endsEarly ? 3 : 40))
+        #expect(result == (endsEarly ? MainRunLoop.timedOut : MainRunLoop.handledSource))
       }
     }
 
