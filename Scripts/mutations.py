@@ -293,6 +293,7 @@ guarantee(
     "A reading of the time is exact, and waits for no lock: a signal handler may have interrupted its holder",
     "SignalHandlerTests|PublishedTimeTests",
     ("Lock.lock", "mutex.pointee.__data.__owner == Self.currentThread", "false"),
+    ("Lock.lock", "|| canHolderRun && !limitOfRunning.hasPassed", ""),
     ("VirtualClock.move", "if isRead { published.now.write(instant) }", ""),
     ("PublishedDuration.value", "if writes.load(ordering: .relaxed) == number { return value }", "return value"),
     ("TaskOwnership.ownerIfAvailable", "lock.withLockIfAvailable { lookUp(id, running) } ?? running",
@@ -303,7 +304,8 @@ guarantee(
 
 guarantee(
     "A task belongs to the test that made it, and no other test takes it over",
-    "OwnershipTests|EarlyTaskTests|BetweenClocksTests|SharedActorTests|SharedClockTests|RuntimeHooksTests|LifetimeTests|OtherThreadTests",
+    "OwnershipTests|EarlyTaskTests|BetweenClocksTests|SharedActorTests|SharedClockTests|RuntimeHooksTests|LifetimeTests|OtherThreadTests|CreationsOnActorsTests",
+    ("CreationsOnActors.awaitEndOfAny", ".milliseconds(100) : .seconds(10)", ".milliseconds(100) : .milliseconds(1)"),
     ("TaskOwnership.registerUnowned", "watermarks.min()", "watermarks.max()"),
     ("TaskOwnership.registerUnowned", "!watermarks.contains(.max)", "true"),
     ("TaskOwnership.owner", "isFirst || ", ""),

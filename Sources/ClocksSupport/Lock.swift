@@ -88,22 +88,32 @@ public struct Lock: ~Copyable, @unchecked Sendable {
     #endif
   }
 
+  /// Runs `body` with the lock held; if `mayGiveUp`, as `withLockIfAvailable` does.
+  @_transparent
+  public func withLock<Result>(mayGiveUp: Bool, _ body: () -> Result) -> Result? {
+    mayGiveUp ? withLockIfAvailable(body) : withLock(body)
+  }
+
   #if !canImport(CRT) && !canImport(WASILibc)
-    /// Takes a lock. Returns `false` if the current thread holds it, or after `limit` and 1,000 yields.
+    /// Takes a lock. Returns `false` if the current thread holds it, or after `limit` and 1,000 yields if its holder
+    /// waits for something.
     ///
     /// The limit is for a signal handler that waits for itself. Thread A holds a lock, and its handler waits for another
     /// one, which thread B holds; B waits for A's lock. Or the handler has interrupted A just after A has taken the
     /// lock, and before the C library has noted that A holds it. On a busy machine, 1,000 yields take seconds: each lets
     /// another thread run, and one of them is the holder.
     ///
+    /// A holder that can run may only have no processor. It gets ten seconds. They are for two handlers that wait for
+    /// each other's threads in this way.
+    ///
     /// A profiler's next signal may come before A has executed an instruction. So a thread that has given up does not wait
     /// again soon.
     @inline(never)
     public func lock(within limit: Duration) -> Bool {
       if GivenUp.isRecent { return false }
-      let limit = RealTime(in: limit)
+      let (limit, limitOfRunning) = (RealTime(in: limit), RealTime(in: .seconds(10)))
       var yields = 0
-      while !limit.hasPassed || yields < 1_000 {
+      while !limit.hasPassed || yields < 1_000 || canHolderRun && !limitOfRunning.hasPassed {
         #if os(Linux) && canImport(Glibc)
           if mutex.pointee.__data.__owner == Self.currentThread { return false }
         #endif
@@ -113,6 +123,16 @@ public struct Lock: ~Copyable, @unchecked Sendable {
       }
       GivenUp.note()
       return false
+    }
+
+    /// Whether the holder runs or waits for a processor; `false` if that is not known.
+    private var canHolderRun: Bool {
+      #if os(Linux) && canImport(Glibc)
+        let holder = mutex.pointee.__data.__owner
+        return holder > 0 && KernelThread.canRun(holder)
+      #else
+        return false
+      #endif
     }
   #endif
 

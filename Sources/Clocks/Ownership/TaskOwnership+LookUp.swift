@@ -1,9 +1,7 @@
 extension TaskOwnership {
   /// Whether the task is known to belong to an owner, or to none; `nil` if the lock is not available.
-  ///
-  /// A signal handler may call this.
-  func isKnown(_ id: UInt64) -> Bool? {
-    lock.withLockIfAvailable { owners[id] != nil || unowned.contains(id) }
+  func isKnown(_ id: UInt64, mayGiveUp: Bool) -> Bool? {
+    lock.withLock(mayGiveUp: mayGiveUp) { owners[id] != nil || unowned.contains(id) }
   }
 
   /// The task's owner, or else the process-wide owner if it is awake. O(1).

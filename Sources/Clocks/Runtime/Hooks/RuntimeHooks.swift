@@ -228,7 +228,7 @@ extension ThreadContext {
     guard let current = RuntimeFunctions.currentTask else { return owner }
     let id = Clocks.taskID(of: current)
     if id == task { return owner }
-    CreationsOnActors.awaitEnd(of: id)
+    CreationsOnActors.awaitEnd(of: id, mayGiveUp: true)
     return TaskOwnership.shared.ownerIfAvailable(of: id, on: owner)
   }
 

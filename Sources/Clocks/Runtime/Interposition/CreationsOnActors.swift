@@ -29,29 +29,32 @@ enum CreationsOnActors {
   }
 
   /// Waits until an unknown task is registered, if other threads create tasks now.
+  ///
+  /// - Parameter mayGiveUp: Whether the thread may run a signal handler, which has interrupted the holder of a lock.
   @_transparent
-  static func awaitEnd(of task: UInt64) {
-    if count.load(ordering: .sequentiallyConsistent) > 0 { awaitEndOfAny(of: task) }
+  static func awaitEnd(of task: UInt64, mayGiveUp: Bool = false) {
+    if count.load(ordering: .sequentiallyConsistent) > 0 { awaitEndOfAny(of: task, mayGiveUp) }
   }
 
-  /// A creation runs no code of a test, so it ends soon.
+  /// A creation runs no code of a test, so it ends soon, unless its thread gets no processor.
   ///
-  /// The wait is limited, because a thread may hold a lock here that the creation needs. A thread that creates a task
-  /// itself does not wait. A signal handler may call this.
+  /// A thread that creates a task itself does not wait. The wait is limited, because a thread may hold a lock here that
+  /// the creation needs.
   @inline(never)
-  private static func awaitEndOfAny(of task: UInt64) {
-    guard task != 0, TaskOwnership.shared.isKnown(task) == false else { return }
+  private static func awaitEndOfAny(of task: UInt64, _ mayGiveUp: Bool) {
+    guard task != 0, TaskOwnership.shared.isKnown(task, mayGiveUp: mayGiveUp) == false else {
+      return
+    }
     let thread = OutsideWork.currentThread
     let last =
-      lock.withLockIfAvailable { creations.contains { $0.thread == thread } ? 0 : newest } ?? 0
-    var yields = 0
-    while yields < mostYields,
-      lock.withLockIfAvailable({ creations.contains { $0.number <= last } }) == true
+      lock.withLock(mayGiveUp: mayGiveUp) {
+        creations.contains { $0.thread == thread } ? 0 : newest
+      } ?? 0
+    let limit = RealTime(in: mayGiveUp ? .milliseconds(100) : .seconds(10))
+    while lock.withLock(mayGiveUp: mayGiveUp, { creations.contains { $0.number <= last } }) == true,
+      !limit.hasPassed
     {
       yieldThread()
-      yields += 1
     }
   }
-
-  private static let mostYields = 10_000
 }

@@ -28,31 +28,40 @@
       #expect(lock.withLock { 1 } == 1)
     }
 
-    @Test func aThreadWaitsForAnotherOneThatHoldsTheLock() {
+    /// On a thread of its own, because a thread that has given up does not wait again soon.
+    @Test(.timeLimit(.minutes(1))) func aThreadWaitsForAnotherOneThatHoldsTheLock() async {
       let lock = Lock(.leaf)
       let (isHeld, mayLeave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      let isLeft = DispatchSemaphore(value: 0)
-      func hold(until wait: @escaping @Sendable () -> Void) {
+      @Sendable func hold(until wait: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
           lock.withLock {
             isHeld.signal()
             wait()
           }
-          isLeft.signal()
         }
         isHeld.wait()
       }
-      hold { usleep(1_000) }
-      #expect(lock.withLockIfAvailable { 1 } == 1)
-      isLeft.wait()
-      hold { mayLeave.wait() }
-      let isTaken = lock.lock(within: .milliseconds(10))
-      #expect(!isTaken)
-      // A thread that has given up does not wait again soon.
-      let isTakenLater = lock.lock(within: .seconds(1_000_000))
-      #expect(!isTakenLater)
-      mayLeave.signal()
-      isLeft.wait()
+      let results = await withCheckedContinuation { (ended: CheckedContinuation<[Bool], Never>) in
+        Thread.detachNewThread {
+          var results: [Bool] = []
+          hold { usleep(1_000) }
+          results.append(lock.withLockIfAvailable { 1 } == 1)
+          // A thread that can run is awaited for longer than the limit.
+          hold {
+            let start = ContinuousClock.now
+            while ContinuousClock.now - start < .milliseconds(300) {}
+          }
+          results.append(lock.lock(within: .milliseconds(1)))
+          if results[1] { lock.unlock() }
+          hold { mayLeave.wait() }
+          results.append(lock.lock(within: .milliseconds(10)))
+          // A thread that has given up does not wait again soon.
+          results.append(lock.lock(within: .seconds(1_000_000)))
+          mayLeave.signal()
+          ended.resume(returning: results)
+        }
+      }
+      #expect(results == [true, true, false, false])
     }
   }
 
