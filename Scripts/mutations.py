@@ -294,7 +294,7 @@ guarantee(
     "SignalHandlerTests|PublishedTimeTests",
     ("Lock.lock", "mutex.pointee.__data.__owner == Self.currentThread", "false"),
     ("Lock.lock", "|| canHolderRun && !limitOfRunning.hasPassed", ""),
-    ("VirtualClock.move", "if isRead { published.now.write(instant) }", ""),
+    ("VirtualClock.move", "if let published { published.now.write(instant) }", ""),
     ("PublishedDuration.value", "if writes.load(ordering: .relaxed) == number { return value }", "return value"),
     ("TaskOwnership.ownerIfAvailable", "lock.withLockIfAvailable { lookUp(id, running) } ?? running",
      "lock.withLock { lookUp(id, running) }"),

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A job that waited for the scheduler's lock might wait for a thread that has no processor. A signal handler may have
 /// interrupted a thread that holds the lock.
-struct PublishedTime: ~Copyable {
+final class PublishedTime: Sendable {
   let now = PublishedDuration()
   let dateOffset = PublishedDuration()
 

@@ -7,9 +7,10 @@ extension Scheduler {
     /// Returns the reading of a system clock in the scope's time; `nil` if that is real.
     func virtualReading(of clock: clockid_t) -> timespec? {
       let isDate = SystemClocks.isDate(clock)
-      guard let scope, isVirtual, !isDate || scope.options.freezesDate else { return nil }
-      let passed = scope.virtualClock.published.time(ofDate: isDate)
-      return scope.start.reading(of: clock, after: passed)
+      guard let scope, isVirtual, !isDate || scope.options.freezesDate,
+        let published = scope.virtualClock.published
+      else { return nil }
+      return scope.start.reading(of: clock, after: published.time(ofDate: isDate))
     }
   #endif
 
@@ -53,7 +54,7 @@ extension Scheduler {
         state.scope?.dateOffset = saturatingDifference(
           saturatingDifference(newValue, scope.start.sinceEpoch), scope.virtualClock.now)
         if let offset = state.scope?.dateOffset {
-          scope.virtualClock.published.dateOffset.write(offset)
+          scope.virtualClock.published?.dateOffset.write(offset)
         }
         state.scope?.dateWasSet()
       }

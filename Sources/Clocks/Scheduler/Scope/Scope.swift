@@ -64,7 +64,7 @@ package struct ScopeOptions: Sendable {
 
 /// The constant part of a scope: a test, or a part of one, whose time is virtual throughout.
 final class Scope: Sendable {
-  let virtualClock = VirtualClock(now: .zero, isRead: true)
+  let virtualClock = VirtualClock(now: .zero, published: PublishedTime())
   let options: ScopeOptions
   let start: SystemClocks
   let alarmClock = AlarmClock()
