@@ -43,14 +43,16 @@ import Synchronization
 
     /// A run loop limits its run by a timer of Dispatch, whose instant it computes from the monotonic clock.
     ///
-    /// A slice ends without the timer (`wait`). The timer would be late, and wake the run loop in the next slice.
+    /// A slice ends without the timer (`wait`). The timer is so late that it does not wake the run loop in the next slice,
+    /// and ends the slice if a version of Foundation waits by another function.
     private static let toDispatchTime: Interposed<@convention(c) (UInt64, Int64) -> UInt64> =
       Interposed("dispatch_time") {
         guard $0 == 1, let owner, let now = present(of: owner) else {
           return toDispatchTime.original($0, $1)
         }
-        let isInSlice = ThreadContext.current?.pointee.waits?.slice != nil
-        return toDispatchTime.original(0, isInSlice ? .max : nanoseconds(from: now, to: $1))
+        let slice = ThreadContext.current?.pointee.waits?.slice
+        return toDispatchTime.original(
+          0, slice.map { Int64($0.nanoseconds) + 1_000_000_000 } ?? nanoseconds(from: now, to: $1))
       }
 
     /// The time to an instant; 0 if it has passed.
