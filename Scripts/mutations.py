@@ -496,8 +496,8 @@ guarantee(
     ("ThreadWaits.timeouts", "$1.owner === owner ?", "true ?"),
     ("RunLoopTimers.takeOverdue", "knownFirings(of: owner).isOverdue", "firings.values.contains { $0.isOverdue }"),
     ("RunLoopTimers.close", "forget($0)", ""),
-    ("ThreadWaits.runInnerLoop", "!(isWoken && endsAfterSource),", "!isWoken,"),
-    ("ThreadWaits.runLoop", "isHeld && isWoken)", "isHeld)"),
+    ("ThreadWaits.runInnerLoop", "!(isHeld && mayPoll)", "!isHeld"),
+    ("ThreadWaits.runInnerLoop", "endsAfterSource && seconds <= Self.longestPoll", "endsAfterSource"),
 )
 guarantee(
     "A test goes on whose threads wait for each other, and is exact again when they do",

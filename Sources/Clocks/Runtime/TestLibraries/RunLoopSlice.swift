@@ -9,8 +9,6 @@ struct RunLoopSlice {
   let end: RealTime
   let nanoseconds: UInt64
   private var hasBegun = false
-  /// Whether an event has woken the run loop.
-  var isWoken = false
 
   init(seconds: Double) {
     end = RealTime(in: .seconds(seconds))

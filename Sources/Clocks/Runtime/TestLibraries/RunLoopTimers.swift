@@ -42,9 +42,6 @@ import Synchronization
     }
 
     /// A run loop limits its run by a timer of Dispatch, whose instant it computes from the monotonic clock.
-    ///
-    /// A slice ends without the timer (`wait`). The timer is so late that it does not wake the run loop in the next slice,
-    /// and ends the slice if a version of Foundation waits by another function.
     private static let toDispatchTime: Interposed<@convention(c) (UInt64, Int64) -> UInt64> =
       Interposed("dispatch_time") {
         guard $0 == 1, let owner, let now = present(of: owner) else {
@@ -52,7 +49,7 @@ import Synchronization
         }
         let slice = ThreadContext.current?.pointee.waits?.slice
         return toDispatchTime.original(
-          0, slice.map { Int64($0.nanoseconds) + 1_000_000_000 } ?? nanoseconds(from: now, to: $1))
+          0, slice.map { Int64($0.nanoseconds) } ?? nanoseconds(from: now, to: $1))
       }
 
     /// The time to an instant; 0 if it has passed.
@@ -67,15 +64,15 @@ import Synchronization
         UnsafeMutableRawPointer?, nfds_t, UnsafePointer<timespec>?, UnsafeRawPointer?
       ) -> CInt
 
-    /// Ends each wait of a run loop with its slice, and notes what ends it earlier.
+    /// Ends each wait of a run loop with its slice.
+    ///
+    /// The timer of Dispatch is not enough: a run loop that another event has just woken ignores it.
     private static let wait: Interposed<Wait> = Interposed("ppoll") { files, count, limit, mask in
       guard limit == nil, let slice = ThreadContext.current?.pointee.waits?.slice,
         let left = slice.end.nanosecondsLeft
       else { return wait.original(files, count, limit, mask) }
       var rest = timespec(nanoseconds: Int(clamping: left))
-      let ready = wait.original(files, count, &rest, mask)
-      if ready > 0 { ThreadContext.current?.pointee.waits?.slice?.isWoken = true }
-      return ready
+      return wait.original(files, count, &rest, mask)
     }
 
     // MARK: - Timers

@@ -10,11 +10,11 @@ import Synchronization
     ///   - isSlice: Whether the run is a slice of a wait of XCTest. Then the limit is the end of the wait.
     ///   - isPoll: Whether the run handles only what is ready.
     ///   - hasHandledSource: Returns whether `run` has handled a source, which ends the run.
-    /// - Returns: What the run loop returns, and whether real work may have woken it, for which time was kept from moving.
+    /// - Returns: What the run loop returns, and whether time was kept from moving because of possible real work.
     private func runLoop(
       until limit: Duration, isSlice: Bool = false, isPoll: Bool = false,
       unless hasHandledSource: () -> Bool = { false }, _ run: (Double) -> Int32
-    ) -> (result: Int32, isWoken: Bool) {
+    ) -> (result: Int32, isHeld: Bool) {
       if isMain, owner.pausedWaits == .all { RunLoopTimers.adopt(for: owner) }
       var rounds = 0
       while rounds < Self.mostRounds, RunLoopTimers.takeOverdue(of: owner) || hasNewBlocks {
@@ -60,15 +60,13 @@ import Synchronization
           || rounds < Self.mostRounds && self.hasNewBlocks
         return isAnyReady ? MainRunLoop.timedOut : nil
       }
-      var (isSliceOver, isWoken) = (false, false)
+      var isSliceOver = false
       let result = paused(holdsTime: isHeld, inRunLoop: true, unless: isReady) {
         let outer = slice
-        slice = RunLoopSlice(seconds: real)
-        defer {
-          isSliceOver = slice?.end.hasPassed == true
-          isWoken = slice?.isWoken == true
-          slice = outer
-        }
+        defer { slice = outer }
+        let current = RunLoopSlice(seconds: real)
+        slice = current
+        defer { isSliceOver = current.end.hasPassed }
         return run(real)
       }
       if !isEndless {
@@ -88,13 +86,16 @@ import Synchronization
         quietSlices += 1
       }
       let isStoppedByTimer = isDue && isStopped.load(ordering: .sequentiallyConsistent)
-      return (isStoppedByTimer ? MainRunLoop.stopped : result, isHeld && isWoken)
+      return (isStoppedByTimer ? MainRunLoop.stopped : result, isHeld)
     }
 
     /// How often a run loop handles pending blocks and overdue timers before time may move although more are pending.
     ///
     /// Without a limit, time would never move if each block submits another one.
     private static let mostRounds = 16
+
+    /// The duration of the longest run that counts as one of many in a loop, in seconds. A guess: Foundation takes 0.05.
+    private static let longestPoll = 0.1
 
     /// The number of polls of a run loop in a row after which polls take time, and how many of them share one wait.
     ///
@@ -137,9 +138,9 @@ import Synchronization
     /// A stop ends only the inner run loop.
     ///
     /// - Parameters:
-    ///   - endsAfterSource: Whether the run ends when it has handled a source. Then it also ends when real work may
-    ///     have woken the run loop: Foundation does no more when a process has ended.
-    ///   - mayEndEarly: Whether the run may end after a short real time, as a slice does.
+    ///   - endsAfterSource: Whether the run ends when it has handled a source.
+    ///   - mayEndEarly: Whether the run may end after a short real time, as a slice does. A short run for one source
+    ///     may if it may be for real work: `Process.waitUntilExit` looks after each such run whether the process has ended.
     func runInnerLoop(
       _ seconds: Double, endsAfterSource: Bool = false, mayEndEarly: Bool = false,
       _ run: (Double) -> Int32
@@ -162,6 +163,7 @@ import Synchronization
         return runLoop(until: wait.end, isSlice: true, isPoll: isPoll, run).result
       }
       let limit = saturatingSum(owner.virtualNow, .seconds(max(0, min(seconds, 1e12))))
+      let mayPoll = endsAfterSource && seconds <= Self.longestPoll
       let outerEndsAfterSource = self.endsAfterSource
       self.endsAfterSource = endsAfterSource
       defer { self.endsAfterSource = outerEndsAfterSource }
@@ -174,13 +176,13 @@ import Synchronization
         return result
       }
       while true {
-        let (result, isWoken) = runLoop(
+        let (result, isHeld) = runLoop(
           until: limit, isPoll: isPoll, unless: { hasHandledSource }, runOnce)
         // The run continues after a timer, as it does in real time. Once the test is over, it ends, and the caller's
         // next run takes real time.
         guard result == MainRunLoop.timedOut else { return result }
         if hasHandledSource { return MainRunLoop.handledSource }
-        guard owner.virtualNow < limit, !mayEndEarly, !(isWoken && endsAfterSource),
+        guard owner.virtualNow < limit, !mayEndEarly, !(isHeld && mayPoll),
           owner.pausedWaits == .all
         else { return result }
         // The timer may have been all that the run loop had to wait for. Then the run ends before time moves again.

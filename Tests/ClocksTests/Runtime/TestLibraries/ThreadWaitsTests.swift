@@ -92,24 +92,29 @@
 
     /// Virtual time has not moved when the real time of a run is over.
     ///
-    /// If real work may have woken the run loop meanwhile, a run for one source ends then. In a process of its own,
-    /// because outside work counts for all tests of a process.
-    @Test(arguments: [true, false], [true, false])
-    func aRunOfARunLoopLastsUntilASourceWasHandled(isForRealWork: Bool, isForOneSource: Bool) async
-    {
-      await #expect(processExitsWith: .success) { [isForRealWork, isForOneSource] in
+    /// A short run for one source ends then, if it may be for real work. In a process of its own, because outside work
+    /// counts for all tests of a process.
+    @Test(arguments: [true, false], [(false, 0.05), (true, 0.05), (true, 60)])
+    func aRunOfARunLoopLastsUntilASourceWasHandled(
+      isForRealWork: Bool, run: (isForOneSource: Bool, seconds: Double)
+    ) async {
+      await #expect(processExitsWith: .success) {
+        [
+          isForRealWork, isForOneSource = run.isForOneSource as Bool,
+          seconds = run.seconds as Double
+        ] in
         let owner = CountingOwner(isVirtual: true)
         if isForRealWork { OutsideWork.continues() }
         owner.jobBegins()
-        let waits = ThreadWaits(owner, .thread)
         var runs = 0
-        let result = waits.runInnerLoop(60, endsAfterSource: isForOneSource) { _ in
+        let result = ThreadWaits(owner, .thread).runInnerLoop(
+          seconds, endsAfterSource: isForOneSource
+        ) { _ in
           runs += 1
-          if runs == 3 { waits.slice?.isWoken = true }
           return runs < 40 ? MainRunLoop.timedOut : MainRunLoop.handledSource
         }
-        let endsEarly = isForRealWork && isForOneSource
-        #expect(runs == (endsEarly ? 3 : 40))
+        let endsEarly = isForRealWork && isForOneSource && seconds < 1
+        #expect(runs == (endsEarly ? 1 : 40))
         #expect(result == (endsEarly ? MainRunLoop.timedOut : MainRunLoop.handledSource))
       }
     }
