@@ -182,11 +182,13 @@ extension EverywhereCommandTests {
       let folder = "\(temporary)/a b:c"
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let command = URL(fileURLWithPath: ChildProcess.command)
-      for name in [command.lastPathComponent, "libClocksEverywhere.so"] {
-        try FileManager.default.copyItem(
-          atPath: command.deletingLastPathComponent().appendingPathComponent(name).path,
-          toPath: "\(folder)/\(name)")
+      let files = [command.lastPathComponent, "libClocksEverywhere.so"].map {
+        command.deletingLastPathComponent().appendingPathComponent($0).path
       }
+      // Not by this process: a child that another test starts meanwhile would inherit the open file, and a file that is
+      // open for writing cannot be run.
+      let copy = try await ChildProcess.run("/bin/cp", arguments: files + [folder])
+      #expect(copy.exitCode == 0, "\(copy.standardError)")
       let child = try await ChildProcess.run(
         "\(folder)/\(command.lastPathComponent)",
         arguments: ["/bin/sh", "-c", "grep -c libClocksEverywhere.so /proc/self/maps"])

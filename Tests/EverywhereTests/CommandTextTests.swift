@@ -69,9 +69,13 @@ extension EverywhereCommandTests {
         case " $* " in *' --skip-build '*) ;; *) echo 'warning: nothing matches' >&2; exit 0;; esac
         exec '\(ChildProcess.testBundle)' --testing-library swift-testing --filter onTheMainActor
         """
-      try script.write(toFile: "\(folder)/swift", atomically: true, encoding: .utf8)
-      try FileManager.default.setAttributes(
-        [.posixPermissions: 0o700], ofItemAtPath: "\(folder)/swift")
+      // Not by this process, for the reason given in `theFolderOfTheCommandMayContainSpacesAndColons`.
+      let write = try await ChildProcess.run(
+        "/bin/sh",
+        arguments: [
+          "-c", #"printf %s "$1" > "$2" && chmod 700 "$2""#, "sh", script, "\(folder)/swift",
+        ])
+      #expect(write.exitCode == 0, "\(write.standardError)")
       let child = try await ChildProcess.run(
         ChildProcess.command, arguments: options + ["\(folder)/swift", "test"] + arguments,
         environment: ["EVERYWHERE_SAMPLES": "1"])
