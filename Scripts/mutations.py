@@ -290,7 +290,7 @@ guarantee(
     ("PublishedTime.time", "isDate ? saturatingSum(now.value, dateOffset.value) : now.value", "now.value"),
 )
 guarantee(
-    "A reading of the time is exact, and waits for no lock: a signal handler may have interrupted its holder",
+    "A reading of the time is exact, and in a signal handler it does not wait for the thread that it has interrupted",
     "SignalHandlerTests|PublishedTimeTests",
     ("Lock.lock", "mutex.pointee.__data.__owner == Self.currentThread", "false"),
     ("Lock.lock", "|| canHolderRun && !limitOfRunning.hasPassed", ""),

@@ -70,7 +70,7 @@ public struct Lock: ~Copyable, @unchecked Sendable {
   }
 
   /// Runs `body` with the lock held. Returns `nil` if the thread holds the lock itself, or if another thread holds it
-  /// for long.
+  /// and waits for something else.
   ///
   /// A signal handler may call this. It may have interrupted a thread that holds the lock, or that holds what another
   /// thread needs to leave the lock. So `body` takes no other lock, not even that of the memory allocator, and the
@@ -88,23 +88,24 @@ public struct Lock: ~Copyable, @unchecked Sendable {
     #endif
   }
 
-  /// Runs `body` with the lock held; if `mayGiveUp`, as `withLockIfAvailable` does.
+  /// Runs `body` with the lock held. If `mayGiveUp`, does what `withLockIfAvailable` does; else the result is never `nil`.
   @_transparent
   public func withLock<Result>(mayGiveUp: Bool, _ body: () -> Result) -> Result? {
     mayGiveUp ? withLockIfAvailable(body) : withLock(body)
   }
 
   #if !canImport(CRT) && !canImport(WASILibc)
-    /// Takes a lock. Returns `false` if the current thread holds it, or after `limit` and 1,000 yields if its holder
-    /// waits for something.
+    /// Takes a lock. Returns `false` if the current thread holds it, or if the wait takes too long.
+    ///
+    /// The wait takes too long after `limit` and 1,000 yields if the holder waits for something, else after ten seconds.
     ///
     /// The limit is for a signal handler that waits for itself. Thread A holds a lock, and its handler waits for another
     /// one, which thread B holds; B waits for A's lock. Or the handler has interrupted A just after A has taken the
     /// lock, and before the C library has noted that A holds it. On a busy machine, 1,000 yields take seconds: each lets
     /// another thread run, and one of them is the holder.
     ///
-    /// A holder that can run may only have no processor. It gets ten seconds. They are for two handlers that wait for
-    /// each other's threads in this way.
+    /// A holder that can run may only lack a processor, so it is awaited for longer. Ten seconds are the limit, because the
+    /// holder may run a handler, too: thread A's handler waits for B's lock, and thread B's handler for A's.
     ///
     /// A profiler's next signal may come before A has executed an instruction. So a thread that has given up does not wait
     /// again soon.

@@ -1,5 +1,5 @@
 extension TaskOwnership {
-  /// Whether the task is known to belong to an owner, or to none; `nil` if the lock is not available.
+  /// Whether the task is known to belong to an owner, or to none; `nil` if `mayGiveUp` and the lock is not available.
   func isKnown(_ id: UInt64, mayGiveUp: Bool) -> Bool? {
     lock.withLock(mayGiveUp: mayGiveUp) { owners[id] != nil || unowned.contains(id) }
   }

@@ -294,8 +294,9 @@ struct ThreadState {
 enum TaskCreationState {
   /// The thread creates no task, or it is known that another task may be resumed first.
   case none
-  /// No job of a task has reached the hooks.
+  /// No job of a task has reached the hooks yet.
   case begun
-  /// A job of the task with this id has. Nearly always it is the new task: but its executor may resume another one first.
+  /// A job of the task with this id has reached the hooks. Nearly always that is the new task, but its executor may resume
+  /// another one first.
   case jobArrived(UInt64)
 }
