@@ -1,10 +1,10 @@
 #if os(Linux) && canImport(Glibc)
   /// What the kernel shows of a thread of this process.
-  enum KernelThread {
+  package enum KernelThread {
     /// Whether a thread runs or waits for a processor; `false` if that is not known.
     ///
     /// A signal handler may call this: it allocates nothing and takes no lock.
-    static func canRun(_ number: CInt) -> Bool {
+    package static func canRun(_ number: CInt) -> Bool {
       let error = errno
       defer { errno = error }
       return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64) { buffer in

@@ -12,6 +12,7 @@ enum ChildVariable {
   static let signal = "CLOCKS_TESTS_SIGNAL"
   static let stand = "CLOCKS_TESTS_STAND"
   static let stuckPoller = "CLOCKS_TESTS_STUCK_POLLER"
+  static let unfinishedCreation = "CLOCKS_TESTS_UNFINISHED_CREATION"
 }
 
 extension ChildProcess {

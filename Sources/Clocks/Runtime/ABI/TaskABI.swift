@@ -222,6 +222,14 @@ struct TaskStatus {
         fromByteOffset: TaskABI.Task.size + TaskABI.ChildFragment.parent, as: UnownedJob?.self)
   }
 
+  /// The innermost task around a task, or the task itself, that is no `async let`; the task itself if that is not known.
+  static func taskAroundAsyncLets(_ task: UnownedJob) -> UnownedJob {
+    guard StatusProbe.here.readsChildren else { return task }
+    var task = task
+    while isAsyncLet(task), let parent = parent(of: task) { task = parent }
+    return task
+  }
+
   static func hasName(_ task: UnownedJob) -> Bool { has(TaskABI.JobFlags.hasName, task) }
 
   private static func has(_ flag: UInt32, _ task: UnownedJob) -> Bool {

@@ -145,7 +145,7 @@ enum RuntimeHooks {
       let id = taskID(of: job)
       if let context, id != 0 { context.pointee.arrivedTask = id }
       let running = ThreadContext.owner(on: context)
-      CreationsOnActors.awaitEnd(of: id)
+      UnfinishedCreations.awaitEnd(of: id)
       var isFirst = false
       if let thread { isFirst = Self.isFirst(job, on: thread) }
       var (owner, isNew) = ownership.owner(ofReadyJob: id, on: running, isFirst: isFirst)
@@ -228,7 +228,7 @@ extension ThreadContext {
     guard let current = RuntimeFunctions.currentTask else { return owner }
     let id = Clocks.taskID(of: current)
     if id == task { return owner }
-    CreationsOnActors.awaitEnd(of: id, mayGiveUp: true)
+    UnfinishedCreations.awaitEnd(of: id, mayGiveUp: true)
     return TaskOwnership.shared.ownerIfAvailable(of: id, on: owner)
   }
 
@@ -247,7 +247,7 @@ extension ThreadContext {
     guard let current = RuntimeFunctions.currentTask else { return owner }
     let task = Clocks.taskID(of: current)
     if task == context.pointee.taskID { return owner }
-    CreationsOnActors.awaitEnd(of: task)
+    UnfinishedCreations.awaitEnd(of: task)
     return TaskOwnership.shared.owner(of: task, on: owner)
   }
 }

@@ -86,6 +86,7 @@ enum TestCaseMembership {
     let maker = currentMaker ?? ofBlock
     // If the task is older than the current one, the current one has not created it, but resumed it.
     guard maker != 0, taskID(of: task) > maker else { return nil }
+    awaitCreation(of: maker)
     let known = former?.testCase ?? 0
     let (owner, isFull): (TaskOwner?, Bool) = lock.withLock {
       let id = taskID(of: task)
@@ -110,6 +111,7 @@ enum TestCaseMembership {
     guard isOn, !TaskStatus(of: task).isOver else { return true }
     let maker = UnownedTask.currentID ?? ofBlock
     if maker == 0 { return true }
+    awaitCreation(of: maker)
     let id = taskID(of: task)
     lock.lock()
     // Under the lock, because an owner may have come meanwhile, and adopted the test case.
@@ -127,6 +129,12 @@ enum TestCaseMembership {
     return isWithoutOwner
   }
 
+  /// Waits until the current task is a member, if another thread is creating it.
+  @_transparent
+  private static func awaitCreation(of id: UInt64) {
+    if UnfinishedCreations.isAny, !isMember(id) { UnfinishedCreations.awaitEnd(of: id) }
+  }
+
   /// The test case of the block that the current thread runs; 0 if it runs none.
   private static var ofBlock: UInt64 {
     guard let thread = ThreadState.existing else { return 0 }
@@ -141,6 +149,7 @@ enum TestCaseMembership {
   static var ofThread: (testCase: UInt64, owner: TaskOwner?) {
     guard isOn else { return (0, nil) }
     guard let maker = currentMaker else { return (ofBlock, nil) }
+    awaitCreation(of: maker)
     return lock.withLock {
       if let testCase = testCase(of: maker) { return (testCase, nil) }
       return (0, TaskOwnership.shared.knownOwner(of: maker))
@@ -149,20 +158,14 @@ enum TestCaseMembership {
 
   /// The current task or, because an `async let` is no member, the task around it that is none.
   private static var currentMaker: UInt64? {
-    RuntimeFunctions.currentTask.map { taskID(of: taskAround($0)) }
-  }
-
-  private static func taskAround(_ task: UnownedJob) -> UnownedJob {
-    guard StatusProbe.here.readsChildren else { return task }
-    var task = task
-    while TaskStatus.isAsyncLet(task), let parent = TaskStatus.parent(of: task) { task = parent }
-    return task
+    RuntimeFunctions.currentTask.map { taskID(of: TaskStatus.taskAroundAsyncLets($0)) }
   }
 
   /// The owner that has adopted the parent of an unowned `async let`, which becomes the owner of both.
   static func adopter(ofAsyncLet task: UnownedJob) -> TaskOwner? {
     guard isOn, TaskStatus.isKnownToBeReadable, TaskStatus.isAsyncLet(task),
-      let owner = TaskOwnership.shared.knownOwner(of: taskID(of: taskAround(task)))
+      let owner = TaskOwnership.shared.knownOwner(
+        of: taskID(of: TaskStatus.taskAroundAsyncLets(task)))
     else { return nil }
     return TaskOwnership.shared.claim(taskID(of: task), for: owner) ? owner : nil
   }
@@ -261,6 +264,7 @@ enum TestCaseMembership {
     _ id: UInt64, by owner: TaskOwner,
     _ take: (RetainedTask, _ isTestCase: Bool) -> [RetainedTask]
   ) -> UInt64? {
+    awaitCreation(of: id)
     var over: [RetainedTask] = []
     var found: UInt64?
     let adopted: [RetainedTask] = lock.withLock {

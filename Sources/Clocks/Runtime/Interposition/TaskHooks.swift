@@ -106,22 +106,21 @@ enum TaskCreation {
       // Within another creation, too: that one then notes its task when it ends.
       defer { state.pointee.creation = .none }
       let thread = state.pointee.context
-      if thread == nil, TaskOwnership.shared.isEmpty {
-        // So begin nearly all tasks of a suite that does not use this package.
-        let made = createTask.original(flags, options, type, function, context)
-        if case .jobArrived(let id) = state.pointee.creation, id == taskID(of: made.task) {
-          return made
-        }
-        if !TestCaseMembership.noteMadeWithoutOwner(made.task) { hasMade(made.task) }
-        return made
-      }
       switch firstExecutor(options) {
-      case .runtime: return create(flags, options, type, function, context, thread)
+      case .runtime:
+        return create(flags, options, type, function, context, state, thread)
       case .defaultActor:
-        return CreationsOnActors.during { create(flags, options, type, function, context, thread) }
+        return UnfinishedCreations.during {
+          create(flags, options, type, function, context, state, thread)
+        }
       case .custom(let executor):
         // The executor may resume other tasks before it takes the job.
         state.pointee.creation = .none
+        if TaskOwnership.shared.isEmpty || creator == nil {
+          return UnfinishedCreations.during(runsUserCode: true) {
+            create(flags, options, type, function, context, state, thread)
+          }
+        }
         let creation = CreationsOnExecutors.begin(executor)
         let made = createTask.original(flags, options, type, function, context)
         // The id is read before the task's postponed job is enqueued, because the task may end after that.
@@ -136,8 +135,17 @@ enum TaskCreation {
     private static func create(
       _ flags: UInt, _ options: UnsafeRawPointer?, _ type: UnsafeRawPointer?,
       _ function: UnsafeRawPointer?, _ context: UnsafeRawPointer?,
-      _ known: UnsafeMutablePointer<ThreadContext>?
+      _ state: ThreadState.Reference, _ known: UnsafeMutablePointer<ThreadContext>?
     ) -> MadeTask {
+      if known == nil, TaskOwnership.shared.isEmpty {
+        // So begin nearly all tasks of a suite that does not use this package.
+        let made = createTask.original(flags, options, type, function, context)
+        if case .jobArrived(let id) = state.pointee.creation, id == taskID(of: made.task) {
+          return made
+        }
+        if !TestCaseMembership.noteMadeWithoutOwner(made.task) { hasMade(made.task) }
+        return made
+      }
       let thread = known ?? ThreadContext.current
       let made =
         seesHops(options, on: thread)
@@ -147,13 +155,13 @@ enum TaskCreation {
       return made
     }
 
-    /// Where a task with these options begins, if the current thread creates it for an owner.
+    /// Where a task with these options begins, if a test may have to wait for it.
     @_transparent
     private static func firstExecutor(_ options: UnsafeRawPointer?) -> CustomExecutor.First {
-      guard let options, !TaskOwnership.shared.isEmpty else { return .runtime }
-      let first = CustomExecutor.first(in: options)
-      if case .runtime = first { return .runtime }
-      return creator == nil ? .runtime : first
+      guard let options, TestCaseMembership.isOn || !TaskOwnership.shared.isEmpty else {
+        return .runtime
+      }
+      return CustomExecutor.first(in: options)
     }
 
     /// For calls by Swift Testing, which creates a task for each test case.

@@ -126,7 +126,7 @@
         #expect(Handler.reading == start)
         #expect(TaskOwnership.shared.lock.withLock { Handler.reading } == start)
         #expect(scheduler.changeWithoutThread { _ in Handler.reading } == start)
-        #expect(CreationsOnActors.during { Handler.reading } == start)
+        #expect(UnfinishedCreations.during { Handler.reading } == start)
         context.pointee.taskID = task
       }
     }
