@@ -325,6 +325,8 @@ guarantee(
     ("UnownedBlock.submit", "count(for: owner)", ""),
     ("UnownedBlock.stopWaiting", "older?.newer = newer", ""),
     ("UnownedBlock.end", "hasEnded = true", ""),
+    ("DispatchCalls.sourceCreate", "kind.isMerged ? test : owner.map({ .owner($0) })", "owner.map({ .owner($0) })"),
+    ("DispatchedBlock.Test.workBegan", "owner.blockBegan(", "owner.workBegan("),
     ("JobRuns.run", "return RuntimeHooks.runWithoutOwner(job, body)", "return body()"),
     ("TaskOwnership.lookUp", "|| id > running.registration.watermark", "|| true"),
     ("TaskCreation.hasMade", "return TaskOwnership.shared.register(newUnownedTask: id)", "return"),

@@ -1,7 +1,8 @@
 import ClocksSupport
 import Synchronization
 
-/// A block on a dispatch queue that a test case has submitted without an owner, or for an owner whose clocks are gone.
+/// A block on a dispatch queue that a test case has submitted without an owner, or for an owner whose clocks are gone;
+/// or a call of the handler of such a source.
 ///
 /// The next owner of the test case counts the block until it has run.
 final class UnownedBlock: @unchecked Sendable {
@@ -11,6 +12,15 @@ final class UnownedBlock: @unchecked Sendable {
       /// A dispatch queue, which must be in memory until the block has ended. Its properties are read if they are needed.
       case dispatch(OpaquePointer)
     #endif
+
+    var blockQueue: BlockQueue {
+      switch self {
+      case .known(let queue): return queue
+      #if os(Linux) && canImport(Glibc)
+        case .dispatch(let queue): return BlockQueue(queue)
+      #endif
+      }
+    }
   }
 
   let testCase: UInt64
@@ -95,18 +105,9 @@ final class UnownedBlock: @unchecked Sendable {
     }
   }
 
-  private var blockQueue: BlockQueue {
-    switch queue {
-    case .known(let queue): return queue
-    #if os(Linux) && canImport(Glibc)
-      case .dispatch(let queue): return BlockQueue(queue)
-    #endif
-    }
-  }
-
   private func count(for owner: TaskOwner) {
     if ObjectIdentifier(owner) == former { return }
-    number = owner.workBegan(on: blockQueue, isBarrier: isBarrier)
+    number = owner.workBegan(on: queue.blockQueue, isBarrier: isBarrier)
     _ = next.storeIfNil(owner)
     // Thread A, the current one, has stored the owner. Thread B, which begins the block, stores `hasBegun`, and then
     // looks for the owner. So at least one of them tells the owner.

@@ -13,7 +13,7 @@ import Testing
     enum Submission: CaseIterable, Sendable {
       case async, barrier, item, group, onMain, operation, delayed
       case whenGroupIsEmpty, whenItemHasRun, onMainWhenGroupIsEmpty
-      case byABlock, byATaskOfABlock, byATask, byAnAsyncLet
+      case byABlock, byATaskOfABlock, byATask, byAnAsyncLet, bySource, bySourceOnMain
     }
 
     /// Submits a block that waits for `mayEnd`, runs for a while, and then adds to `done`. Does not wait for its end.
@@ -73,7 +73,19 @@ import Testing
       case .byAnAsyncLet:
         async let submitted: Void = queue.async { work() }
         await submitted
+      case .bySource: source(on: queue) { _ in work() }.add(data: 1)
+      case .bySourceOnMain: source(on: .main) { _ in workOnMain() }.add(data: 1)
       }
+    }
+
+    private static func source(
+      on queue: DispatchQueue, _ handler: @escaping @Sendable (UInt) -> Void
+    ) -> any DispatchSourceUserDataAdd {
+      let source = DispatchSource.makeUserDataAddSource(queue: queue)
+      nonisolated(unsafe) let data = source
+      source.setEventHandler { handler(data.data) }
+      source.activate()
+      return source
     }
 
     private func settleOnANewClock(_ mayEnd: DispatchSemaphore? = nil) async {
@@ -130,6 +142,60 @@ import Testing
         if hasOtherJob { await Task.detached {}.value }
         await settleOnANewClock(mayEnd)
         #expect(done.value == 1, "in round \(round)")
+      }
+    }
+
+    /// Data is merged when the test's next clock has been made.
+    @Test(arguments: [false, true], [false, true]) func aSourceOutlivesItsClock(
+      hasClock: Bool, hasOtherJob: Bool
+    ) async {
+      for _ in 1...6 {
+        await continueOnAQueue()
+        let log = Log<UInt>()
+        func makeSource() async -> any DispatchSourceUserDataAdd {
+          let clock = hasClock ? TestClock() : nil
+          await clock?.settle()
+          let source = Self.source(on: DispatchQueue(label: "early")) {
+            usleep(2_000)
+            log.add($0)
+          }
+          withExtendedLifetime(clock) {}
+          return source
+        }
+        let source = await makeSource()
+        if hasOtherJob { await Task.detached {}.value }
+        let clock = TestClock()
+        for number: UInt in 1...3 {
+          source.add(data: number)
+          await clock.settle()
+          #expect(log.all == Array(1...number))
+        }
+        source.cancel()
+        withExtendedLifetime(clock) {}
+      }
+    }
+
+    /// Who makes no clock is not kept from suspending, cancelling or releasing a source.
+    @Test func aSourceIsCancelledOrSuspendedBeforeTheFirstClock() async {
+      for _ in 1...6 {
+        await continueOnAQueue()
+        let log = Log<UInt>()
+        let queue = DispatchQueue(label: "early")
+        let (cancelled, suspended) = (
+          Self.source(on: queue, log.add), Self.source(on: queue, log.add)
+        )
+        queue.suspend()
+        suspended.suspend()
+        cancelled.add(data: 1)
+        suspended.add(data: 2)
+        cancelled.cancel()
+        queue.resume()
+        await settleOnANewClock()
+        #expect(log.all == [])
+        suspended.resume()
+        await settleOnANewClock()
+        #expect(log.all == [2])
+        suspended.cancel()
       }
     }
 

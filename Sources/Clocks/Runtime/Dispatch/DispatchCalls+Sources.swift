@@ -36,9 +36,9 @@ import ClocksSupport
       let kind = kinds[type] ?? .other
       guard let source else { return nil }
       if kind != .timer { countUntilFreed(source) }
-      guard let owner else { return source }
+      guard let test = kind.isMerged ? test : owner.map({ .owner($0) }) else { return source }
       if case .networking = ThreadContext.current?.pointee.purpose { return source }
-      let known = TestDispatchSource(source, kind, on: queue, of: owner)
+      let known = TestDispatchSource(source, kind, on: queue, of: test)
       DispatchSourceRegistry.add(known, for: source)
       if known.needsRegistration {
         known.setRegistrationHandler(nil) { setRegistrationHandler.original(source, $0) }

@@ -70,7 +70,7 @@ enum DispatchCalls {
     }
 
     /// The test for which the current thread submits blocks; `nil` if it runs no code of a test.
-    private static var test: DispatchedBlock.Test? {
+    static var test: DispatchedBlock.Test? {
       if let owner { return .owner(owner) }
       let (testCase, adopter) = TestCaseMembership.ofThread
       return testCase == 0 ? adopter.map { .owner($0) } : .unowned(testCase)

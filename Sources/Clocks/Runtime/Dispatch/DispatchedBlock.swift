@@ -14,11 +14,13 @@ import ClocksSupport
       case unowned(UInt64)
     }
 
-    private enum Count {
+    enum Count {
       case none
       /// The owner's number for the block.
       case number(UInt64)
       case unowned(UnownedBlock)
+
+      var isAny: Bool { if case .none = self { false } else { true } }
     }
 
     private let test: Test
@@ -57,19 +59,14 @@ import ClocksSupport
       if case .owner = test { blockQueue.isMain } else { false }
     }
 
-    var isCounted: Bool { if case .none = count { false } else { true } }
+    var isCounted: Bool { count.isAny }
 
     /// Makes the block count.
     func begin() {
       guard !isCounted else { return }
-      switch test {
-      case .owner(let owner):
-        count = .number(owner.blockBegan(on: blockQueue, isBarrier: isBarrier))
-      case .unowned(let testCase):
-        let block = UnownedBlock(on: .dispatch(queue), isBarrier: isBarrier, of: testCase)
-        block.submit()
-        count = .unowned(block)
-      }
+      let queue: UnownedBlock.Queue =
+        if case .owner = test { .known(blockQueue) } else { .dispatch(queue) }
+      count = test.workBegan(on: queue, isBarrier: isBarrier)
     }
 
     func submit() {
@@ -116,12 +113,20 @@ import ClocksSupport
         self.block = {}
         if let group = self.group { Notifications.leave(group) }
       }
+      let purpose: ThreadContext.Purpose = handed.library == .networking ? .networking : .nothing
+      DispatchedBlock.run(
+        count, on: blockQueue, isBarrier: isBarrier, of: test, for: purpose, body)
+    }
+
+    /// Runs user code that counts already.
+    static func run(
+      _ count: Count, on queue: @autoclosure () -> BlockQueue, isBarrier: Bool = false,
+      of test: Test, for purpose: ThreadContext.Purpose = .nothing, _ body: () -> Void
+    ) {
       switch (test, count) {
       case (.owner(let owner), .number(let number)):
-        let purpose: ThreadContext.Purpose = handed.library == .networking ? .networking : .nothing
-        DispatchedBlock.run(
-          number, on: blockQueue, isBarrier: isBarrier, of: owner, for: purpose, body)
-      case (_, .unowned(let block)): DispatchedBlock.run(block, body)
+        run(number, on: queue(), isBarrier: isBarrier, of: owner, for: purpose, body)
+      case (_, .unowned(let block)): run(block, body)
       default: preconditionFailure("a block that runs must count")
       }
     }
@@ -175,6 +180,29 @@ import ClocksSupport
         context.pointee.sync = outer
       }
       owner.noteStop(.sync, of: queue, -1)
+    }
+  }
+
+  extension DispatchedBlock.Test {
+    /// Makes a block, or the handler of a source, count.
+    func workBegan(on queue: UnownedBlock.Queue, isBarrier: Bool = false) -> DispatchedBlock.Count {
+      switch self {
+      case .owner(let owner):
+        return .number(owner.blockBegan(on: queue.blockQueue, isBarrier: isBarrier))
+      case .unowned(let testCase):
+        let block = UnownedBlock(on: queue, isBarrier: isBarrier, of: testCase)
+        block.submit()
+        return .unowned(block)
+      }
+    }
+
+    /// Notes that the work will never begin.
+    func workEnded(_ count: DispatchedBlock.Count) {
+      switch (self, count) {
+      case (.owner(let owner), .number(let number)): owner.workEnded(number)
+      case (_, .unowned(let block)): block.end()
+      default: break
+      }
     }
   }
 

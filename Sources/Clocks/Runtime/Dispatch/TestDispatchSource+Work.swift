@@ -5,6 +5,9 @@
       /// The program merges data: by adding, by combining the bits, or by replacing what was there.
       case sum, bits, value
       case other
+
+      /// Whether the program merges data.
+      var isMerged: Bool { self == .sum || self == .bits || self == .value }
     }
 
     /// Sets a handler of the source, or none, by calling a function of Dispatch.
@@ -16,8 +19,7 @@
     struct Work {
       var hasHandler = false
       var isDue = false
-      /// The owner's number for the work; 0 while it does not count.
-      var number: UInt64 = 0
+      var count = DispatchedBlock.Count.none
     }
 
     /// Returns the nanoseconds between two firings; `nil` if a timer with this interval fires once.

@@ -15,7 +15,8 @@ import ClocksSupport
     var isTimer: Bool { kind == .timer }
     /// Whether an event that comes before the registration is lost. Merged data is kept by the source itself.
     var needsRegistration: Bool { kind == .other }
-    let owner: TaskOwner
+    private let test: DispatchedBlock.Test
+    var owner: TaskOwner? { if case .owner(let owner) = test { owner } else { nil } }
     /// Guards the variables below. Rank `dispatchSource`: owners' locks are taken under it, and no user code runs.
     private let lock = Lock(.dispatchSource)
 
@@ -51,12 +52,13 @@ import ClocksSupport
     private var registration: Work
     var cancellation = Work()
 
+    /// - Parameter test: Must have an owner if the source is a timer.
     init(
-      _ source: OpaquePointer, _ kind: Kind, on queue: OpaquePointer?, of owner: TaskOwner
+      _ source: OpaquePointer, _ kind: Kind, on queue: OpaquePointer?, of test: DispatchedBlock.Test
     ) {
       self.source = source
       self.kind = kind
-      self.owner = owner
+      self.test = test
       self.queue = BlockQueue(ofSource: queue)
       registration = Work(isDue: kind == .other)
     }
@@ -72,7 +74,7 @@ import ClocksSupport
     func set(_ start: UInt64, _ interval: UInt64) -> Bool {
       lock.withLock {
         forgetNext()
-        guard owner.isVirtual, !isOver else { return false }
+        guard let owner, owner.isVirtual, !isOver else { return false }
         self.interval = Self.repetition(interval)
         let isOfDate = DispatchTimes.virtualDate(start, of: owner) != nil
         clock = isOfDate ? CLOCK_REALTIME : CLOCK_MONOTONIC
@@ -162,14 +164,14 @@ import ClocksSupport
     }
 
     private func count(_ work: inout Work) {
-      guard work.isDue, work.number == 0 else { return }
-      work.number = owner.workBegan(on: queue)
-      if queue.isMain { owner.submitMainBlocks() }
+      guard work.isDue, !work.count.isAny else { return }
+      work.count = test.workBegan(on: .known(queue))
+      if queue.isMain { owner?.submitMainBlocks() }
     }
 
     private func stopCounting(_ work: inout Work) {
-      if work.number != 0 { owner.workEnded(work.number) }
-      work.number = 0
+      test.workEnded(work.count)
+      work.count = .none
     }
 
     private func forget(_ work: inout Work) {
@@ -185,7 +187,7 @@ import ClocksSupport
     }
 
     private func stopWaiting() {
-      pending.map(owner.remove)
+      if let pending { owner?.remove(pending) }
       pending = nil
     }
 
@@ -205,7 +207,7 @@ import ClocksSupport
     private var now: UInt64 { DispatchTimes.read(clock, of: owner) }
 
     private func wait() {
-      guard let next else { return }
+      guard let next, let owner else { return }
       let present = now
       guard next > present else { return fire() }
       newest += 1
@@ -303,13 +305,13 @@ import ClocksSupport
       guard let block else { return set(nil) }
       let body = HandedBlock(block).retained
       let replacement = { [self] in
-        let (number, target) = lock.withLock {
-          let number = self[keyPath: work].number
+        let (count, target) = lock.withLock {
+          let count = self[keyPath: work].count
           self[keyPath: work] = Work(hasHandler: self[keyPath: work].hasHandler)
           if work == \.event { eventBegins() }
-          return (number != 0 ? number : owner.workBegan(on: queue), queue)
+          return (count.isAny ? count : test.workBegan(on: .known(queue)), queue)
         }
-        DispatchedBlock.run(number, on: target, of: owner) { body() }
+        DispatchedBlock.run(count, on: target, of: test) { body() }
       }
       HandedBlock.withBlock(replacement, set)
     }
