@@ -14,7 +14,7 @@ enum ScopeProblem: Sendable {
   ///
   /// - Parameters:
   ///   - hasReadyTask: Whether a task was ready again when the tasks were inspected.
-  ///   - isUnedited: Whether the test was not written for virtual time.
+  ///   - isUnedited: Whether the suite is unedited.
   func description(
     at now: String, hasReadyTask: Bool = false, isUnedited: Bool = false
   ) -> String {

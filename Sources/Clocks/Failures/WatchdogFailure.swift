@@ -87,7 +87,7 @@ struct Absence: Sendable {
   /// The real time for which the work has made no progress.
   var nanoseconds: UInt64 = 0
 
-  /// Why a test in a suite that was not written for virtual time may behave differently.
+  /// Why a test in an unedited suite may behave differently.
   var reason: String {
     let others = Set([BlockQueue.thread, .parallelJob].map(\.label))
     let names = Set(queues).subtracting(others).sorted().map { "\"\($0)\"" }

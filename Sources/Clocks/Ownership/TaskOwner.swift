@@ -116,7 +116,7 @@ class TaskOwner: @unchecked Sendable {
     func reading(of clock: clockid_t) -> timespec? { nil }
   #endif
 
-  /// Called before code of the test reads a clock. In a suite that was written for real time, some time passes.
+  /// Called before code of the test reads a clock. In an unedited suite, some time passes.
   func timePassesWithReading() {}
 
   /// If the owner is explored, fills `bytes` with what the chooser draws. Returns whether all of `bytes` was filled.

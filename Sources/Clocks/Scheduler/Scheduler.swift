@@ -242,7 +242,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   }
 
   override func workRuns(_ number: UInt64, on thread: Int32? = nil, mark: UInt = 0) {
-    // Only a suite that was written for real time is asked which threads wait for events.
+    // Only an unedited suite is asked which threads wait for events.
     let needsThread = scope?.options.isUnedited == true
     let thread = thread ?? (needsThread ? OutsideWork.currentThread : 0)
     change { $0.idleness.dispatchedBlocks.run(number, on: thread, mark: mark) }?.begin(mark: mark)

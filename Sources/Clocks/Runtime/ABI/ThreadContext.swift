@@ -112,7 +112,7 @@ struct ThreadContext {
   /// The thread's waits in virtual time; `nil` before the first one.
   var waits: ThreadWaits?
 
-  /// The innermost `DispatchQueue.sync` that runs on the thread, in suites that were not written for virtual time.
+  /// The innermost `DispatchQueue.sync` that runs on the thread, in unedited suites.
   var sync: UnsafePointer<SyncQueue>?
 
   /// An address in the frame of the function that runs the job; 0 if the context itself is in that frame.

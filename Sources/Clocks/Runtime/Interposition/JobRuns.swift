@@ -72,7 +72,7 @@ enum JobRuns {
     if let drain { ExternalTaskRegistry.endJob(drain) } else { ExternalTaskRegistry.look() }
   }
 
-  /// Passes the waits by which sleeps of the thread are virtual, in a suite that was written for real time.
+  /// Passes the waits by which sleeps of the thread are virtual, in an unedited suite.
   ///
   /// Such a thread counts as a block, unless it runs a block, or a job, of the owner already.
   private static func withWaits(of owner: TaskOwner?, _ body: (ThreadWaits?) -> Void) {

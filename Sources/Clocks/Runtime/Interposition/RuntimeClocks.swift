@@ -1,6 +1,6 @@
 // The Swift runtime and Foundation read the system's clocks through a function of the C library, `clock_gettime`. A
-// test process replaces it in the call tables of these two libraries. In suites that were not written for virtual time,
-// it also replaces it in the test bundle's call table. Dispatch, the C library and all other code still read real time.
+// test process replaces it in the call tables of these two libraries. In unedited suites, it also replaces it in the
+// test bundle's call table. Dispatch, the C library and all other code still read real time.
 //
 // Waits in Foundation take real time, and end at a date. In a scope that date was computed from virtual time. So
 // the replacements of the functions by which Foundation waits correct the date.
@@ -159,7 +159,7 @@ package enum RuntimeClocks {
     }
   }
 
-  /// The waits of Foundation, which take real time even in a scope, unless its suite was not written for virtual time.
+  /// The waits of Foundation. They take real time even in a scope, except in an unedited suite.
   enum FoundationWaits {
     /// Redirects the waits of Foundation, so that each takes its full duration in real time.
     ///
@@ -170,7 +170,7 @@ package enum RuntimeClocks {
         [present.entry, runLoop.entry, wait.entry, lock.entry], knownIn: "libFoundation.so")
     }
 
-    /// Adds to the virtual date the job's time in run loops. Otherwise a run loop would never see its wait end.
+    /// Adds the job's time in run loops to the virtual date. Otherwise a run loop would never see its wait end.
     private static let present: Interposed<@convention(c) () -> Double> = Interposed(
       "CFAbsoluteTimeGetCurrent"
     ) {
@@ -181,7 +181,7 @@ package enum RuntimeClocks {
         + Double(context.pointee.runLoops.nanoseconds) / 1e9
     }
 
-    /// In suites that were not written for virtual time, the test bundle's own calls are replaced, too.
+    /// In unedited suites, the test bundle's own calls are replaced, too.
     static let runLoop: Interposed<@convention(c) (UnsafeRawPointer?, Double, Bool) -> Int32> =
       Interposed(
         "CFRunLoopRunInMode"

@@ -2,11 +2,11 @@ import ClocksSupport
 import Synchronization
 
 #if os(Linux) && canImport(Glibc)
-  /// A wait for a semaphore, a group or a work item that ends at an instant of virtual time.
+  /// A wait, in an unedited suite, for a semaphore, a group or a work item that ends at an instant of virtual time.
   ///
-  /// The suite was not written for virtual time. The thread holds its job, or its block. If all threads of the process
-  /// wait for each other, other jobs run and time moves (`IdleProcess`). So the thread does not wait for the object
-  /// with a limit in real time. It waits to be woken: when the object is signalled, and at the instant.
+  /// The thread holds its job, or its block. If all threads of the process wait for each other, other jobs run and time
+  /// moves (`IdleProcess`). So the thread does not wait for the object with a limit in real time. It waits to be woken:
+  /// when the object is signalled, and at the instant.
   ///
   /// A look at all threads takes milliseconds for each step of time. So the wait of a test method pauses the method,
   /// unless work outside the scope may end the wait: then time would jump to the limit before that work is done.

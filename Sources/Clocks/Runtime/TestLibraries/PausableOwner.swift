@@ -50,6 +50,6 @@ enum PausedWaits {
   case ofXCTest
   /// Also run loops, sleeps that block a thread, and a test method's waits for semaphores and groups.
   ///
-  /// The suite was not written for virtual time, so a wait may be for real work.
+  /// The suite is unedited, so a wait may be for real work.
   case all
 }

@@ -46,8 +46,7 @@ import ClocksSupport
 
   /// The functions by which threads sleep, and those that begin work outside the scope.
   ///
-  /// Only suites that were not written for virtual time need them: their threads sleep in virtual time, and work
-  /// outside may end a wait.
+  /// Only unedited suites need them: their threads sleep in virtual time, and work outside may end a wait.
   enum ThreadSleeps {
     /// Must be called once, while the process has one thread.
     static func redirect() {

@@ -31,7 +31,7 @@ extension ThreadWaits {
   }
 }
 
-/// A thread that a test starts, in a suite that was not written for virtual time.
+/// A thread that a test starts, in an unedited suite.
 ///
 /// The thread may do real work without an end. So it counts as a block on a queue: a test waits for it only as long as
 /// there is progress. It may also sleep, or call `wait(for:)`, as in packages that have copied `fulfillment(of:)`. Then

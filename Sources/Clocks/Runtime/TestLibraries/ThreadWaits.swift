@@ -10,10 +10,10 @@ import Synchronization
 /// package does not pass the watchdog on, and computes the wait's deadline from the watchdog's instant. A run loop
 /// without sources returns immediately. Then this package waits in place of the run loop.
 ///
-/// The thread may wait for another thread or a socket, which no scheduler sees. So in a suite that was not written for
-/// virtual time (`PausedWaits.all`), a wait times out only after some slices of real time in which nothing else was
-/// pending. If no outside work is possible (`OutsideWork.isPossible`), it times out without them. As long as a thread
-/// or a timer of the run loop may end the wait, the timeout passes in real time. The number of slices is a guess.
+/// The thread may wait for another thread or a socket, which no scheduler sees. So in an unedited suite
+/// (`PausedWaits.all`), a wait times out only after some slices of real time in which nothing else was pending. If no
+/// outside work is possible (`OutsideWork.isPossible`), it times out without them. As long as a thread or a timer of
+/// the run loop may end the wait, the timeout passes in real time. The number of slices is a guess.
 ///
 /// Source: `XCTWaiter.swift` and `WaiterManager.swift` of swift-corelibs-xctest, as of Swift 6.3.
 final class ThreadWaits: @unchecked Sendable {

@@ -3,12 +3,12 @@ import Synchronization
 
 /// Lets tests continue whose threads wait for events that only a move of virtual time can cause.
 ///
-/// A suite that was written for real time may block a thread in a way that is not seen as a wait: by a lock, a
-/// condition or `DispatchQueue.sync`. The job counts as running, so no other job begins and time stands still. But it
-/// may wait for another task, or for a block that sleeps. So while a test makes no progress, this looks at the
-/// process's threads. If all wait for each other, and none has run since the last look, the jobs that hold threads
-/// become parallel jobs, and time moves by one step. This continues for five seconds while none of these
-/// threads runs, and no block begins or ends. Then the watchdog lets time pass without them.
+/// An unedited suite may block a thread in a way that is not seen as a wait: by a lock, a condition or
+/// `DispatchQueue.sync`. The job counts as running, so no other job begins and time stands still. But it may wait for
+/// another task, or for a block that sleeps. So while a test makes no progress, this looks at the process's threads. If
+/// all wait for each other, and none has run since the last look, the jobs that hold threads become parallel jobs, and
+/// time moves by one step. This continues for five seconds while none of these threads runs, and no block begins or
+/// ends. Then the watchdog lets time pass without them.
 enum IdleProcess {
   /// The times between two looks: after a step of time, while all threads wait, while a thread holds a test, and at
   /// other times.

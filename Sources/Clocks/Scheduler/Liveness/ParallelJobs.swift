@@ -1,5 +1,5 @@
-// In a suite that was written for real time, a job may wait, without suspending, for what another task does. After some
-// time, other jobs run beside it. From then on, it counts like a block on a dispatch queue.
+// In an unedited suite, a job may wait for another task without suspending. After some time, other jobs run beside it.
+// From then on, it counts as a dispatched block.
 
 /// A job beside which others run, because it holds its thread in an idle process, or has held it for long.
 struct ParallelJob {

@@ -40,7 +40,7 @@ extension SchedulerState {
 
   /// Whether blocks, external tasks and pauses of the test count as running time.
   ///
-  /// In a `holding`, and in a suite that was written for real time, they may wait for real work.
+  /// In a `holding`, and in an unedited suite, they may wait for real work.
   private var isWorkAwaited: Bool {
     guard let scope else { return !idleWaiters.isEmpty }
     return !scope.scope.options.isUnedited && scope.pace.unlimitedHolds == 0

@@ -63,7 +63,7 @@ enum Watchdog {
       let hasScope = haveScopes.contains(ObjectIdentifier(scheduler))
       let mayBeLost = scheduler.canFail && !scheduler.wasReported
       if let goesOn {
-        // The work may wait for the test: that is not a mistake in a suite that was written for real time.
+        // The work may wait for the test: that is not a mistake in an unedited suite.
         let patience = scheduler.waitsForEvents ? Duration.milliseconds(200) : .seconds(5)
         let threads = scheduler.heldThreads
         if let absence = scheduler.newAbsence(after: min(limit, patience)) {

@@ -15,7 +15,7 @@ extension Scheduler {
     }
   #endif
 
-  /// Lets a microsecond pass, in a suite that was not written for virtual time.
+  /// Lets a microsecond pass, in an unedited suite.
   func letTimePassWithReading() {
     guard let scope, scope.options.isUnedited else { return }
     _ = changeIfAvailable { state in

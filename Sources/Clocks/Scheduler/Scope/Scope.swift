@@ -8,7 +8,7 @@ package struct ScopeOptions: Sendable {
   var autoAdvance = true
   package var jumpsAfter: Duration?
   var leftoverSleepsFail = false
-  /// Set for a suite that was not written for virtual time (`isUnedited`).
+  /// Set for an unedited suite.
   ///
   /// Called with a reason when the test continues without external work, or beside a job that does not suspend: neither
   /// is a failure. Sometimes called with the scheduler's lock held, so it takes only locks of the rank `leaf`.
@@ -37,7 +37,7 @@ package struct ScopeOptions: Sendable {
     case never(RefusedRecording)
   }
 
-  /// Whether the suite was not written for virtual time. It may wait for real work, and leave tasks behind.
+  /// Whether the suite was not written for virtual time. Then it may wait for real work, and leave tasks behind.
   ///
   /// - An explored scope waits for work outside it: such a wait is no deadlock.
   /// - Tasks that outlive the scope continue their sleeps in real time, instead of being cancelled.
@@ -68,7 +68,7 @@ final class Scope: Sendable {
   let options: ScopeOptions
   let start: SystemClocks
   let alarmClock = AlarmClock()
-  /// The kernel's number of the thread that acts, in an unedited suite.
+  /// The kernel's number of the thread that acts for the scheduler, in an unedited suite.
   let actingThread = Atomic<Int32>(0)
   /// The public object that stands for the scope. Set before the scope has a task.
   nonisolated(unsafe) weak var face: AnyObject?
