@@ -179,7 +179,7 @@ extension SchedulingSelfTest {
     Terminal.writeLine("warning: \(note.dropFirst("Note: ".count))")
   }
 
-  /// The parts that are not seen and that this process needs for its tests, in words.
+  /// Descriptions of the parts that are not seen and that this process needs for its tests.
   private var missingForTests: [String] {
     Environment.everywhere == nil ? missing.filter { !hiddenFiles.contains($0) } : missing
   }

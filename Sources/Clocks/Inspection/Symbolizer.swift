@@ -21,14 +21,14 @@ struct CodePlace: Hashable, Sendable {
 enum Symbolizer {
   typealias Meaning = (function: FunctionName?, line: SourceLine?)
 
-  /// The time that the other process may take, apart from that in which it waits for a processor.
+  /// The time that a tool may take, not counting the time in which it waits for a processor.
   private static let limit: Duration = .seconds(10)
 
   private static let lock = Lock(.leaf)
   /// The tools that did not answer, which are not asked again. Guarded by the lock.
   nonisolated(unsafe) private static var silent: Set<String> = []
 
-  /// The reason why no symbols and lines were found, in words.
+  /// A text that says why no symbols and lines were found.
   static var reason: String {
     let tools = lock.withLock { silent }.compactMap { $0.split(separator: "/").last }.sorted()
     return tools.isEmpty

@@ -1,7 +1,7 @@
 #if os(Linux)
   import ClocksSupport
 
-  /// What the kernel tells about this process in `/proc`: its threads and its open files.
+  /// What the kernel shows of this process in `/proc`: its threads and its open files.
   enum ProcFileSystem {
     /// A file that the kernel has for each thread, unless it was built without that file.
     enum ThreadFile: String {
@@ -35,7 +35,7 @@
     /// Changed by tests only.
     nonisolated(unsafe) static var folder = "/proc/self"
 
-    /// What is not seen because the kernel does not show it, as in some containers, in words.
+    /// Descriptions of what is not seen because the kernel does not show it, as in some containers.
     static var missing: [String] {
       let files: [(isShown: Bool, effect: String, name: String)] = [
         (!threads.isEmpty, "which threads there are", "task"),

@@ -169,7 +169,7 @@ package struct ClosureRetainBalance: Sendable {
     }
   }
 
-  /// What may go wrong because a function was not found, in words.
+  /// Descriptions of what may go wrong because a function was not found.
   static var missing: [String] {
     keepMemory == nil ? ["the end of tests that block a thread (swift_unownedRetain)"] : []
   }

@@ -17,7 +17,7 @@ struct StatusProbe: Sendable {
   /// The result in this process. The first use runs the probe, in some ten microseconds. Thread-safe.
   static let here = StatusProbe()
 
-  /// What a scheduler cannot see because a bit is not where `TaskABI` says, in words.
+  /// Descriptions of what a scheduler cannot see because a bit is not where `TaskABI` says.
   ///
   /// Cancellation and names are never listed, because functions of the runtime return them, too.
   var missing: [String] {

@@ -23,7 +23,7 @@ enum OtherCopy {
     #endif
   }
 
-  /// The image that contains the other copy, in words; `nil` if no other copy has the hooks.
+  /// A description of the image that contains the other copy; `nil` if no other copy has the hooks.
   static var place: String? { image?.place }
 
   /// Returns whether another copy has the hooks, and keeps them. Warns if this copy takes them.

@@ -25,7 +25,7 @@ enum Hops {
     return withUnsafePointer(to: &preference) { make(UnsafeRawPointer($0)) }
   }
 
-  /// What prevents hops from being seen in this process, in words; `nil` if they can be seen.
+  /// A description of what prevents hops from being seen in this process; `nil` if they can be seen.
   ///
   /// The first use runs the probe, in some microseconds. Thread-safe.
   static let missing: String? = {

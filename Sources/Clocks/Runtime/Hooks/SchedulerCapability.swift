@@ -22,7 +22,7 @@ public enum SchedulerCapability: Int, Sendable, Comparable, CaseIterable {
   /// The first use installs the hooks, as creating a first clock does. O(1).
   public static var current: SchedulerCapability { selfTest.capability }
 
-  /// The parts of a test that cannot be seen in this process, in words; empty if everything is seen.
+  /// Descriptions of the parts of a test that cannot be seen in this process; empty if everything is seen.
   ///
   /// Outside Linux, the runtime's clocks and dates are real in a scope, and neither the creation of tasks nor jobs of
   /// custom executors are seen. That is not listed. The first use installs the hooks, as ``current`` does. O(1).
@@ -55,11 +55,12 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
   /// Whether blocks on dispatch queues, and their delays, are seen. The capability does not depend on it.
   public let seesDispatch: Bool
 
-  /// The parts that are not seen because a symbol, a bit or an offset is not where it should be, in words.
+  /// Descriptions of the parts that are not seen because a symbol, a bit or an offset is not where it should be.
   let unverified: [String]
-  /// The files of the process that the kernel does not show, in words. Only reports and clocks-everywhere need them.
+  /// Descriptions of the files of the process that the kernel does not show. Only reports and clocks-everywhere need
+  /// them.
   let hiddenFiles: [String]
-  /// The image, in words, whose copy of this module has the hooks instead of this copy; `nil` if there is none.
+  /// A description of the image whose copy of this module has the hooks instead of this copy; `nil` if there is none.
   let otherCopy: String?
 
   /// The capability that follows from what is seen.
@@ -68,7 +69,7 @@ public struct SchedulingSelfTest: Hashable, Sendable, CustomStringConvertible {
     return missingJobs.isEmpty ? .executors : .enqueueHook
   }
 
-  /// The parts that are not seen, in words; empty if everything is seen. ``SchedulerCapability/missing`` has
+  /// Descriptions of the parts that are not seen; empty if everything is seen. ``SchedulerCapability/missing`` has
   /// exceptions.
   public var missing: [String] {
     missingJobs + unverified + hiddenFiles + (seesDispatch ? [] : Self.dispatch)

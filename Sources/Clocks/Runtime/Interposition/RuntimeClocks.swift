@@ -25,7 +25,7 @@ package enum RuntimeClocks {
     (owner.isExplored || isForAll.load(ordering: .relaxed)) && redirected.clocks
   }
 
-  /// The reads and waits that are real although they should be virtual in every scope, in words.
+  /// Descriptions of the reads and waits that are real although they should be virtual in every scope.
   static var missing: [String] {
     guard isForAll.load(ordering: .relaxed) else {
       return isUnprepared ? [unpreparedReads] : []

@@ -28,7 +28,7 @@ enum MainRunLoop {
 
   static func isMain(_ runLoop: UnsafeRawPointer?) -> Bool { runLoop == main?() }
 
-  /// What is not seen of a test because a function of run loops was not found, in words.
+  /// Descriptions of the waits that are not seen because a function of run loops was not found.
   static var missing: [String] {
     let lost = [
       ("CFRunLoopRunInMode", run == nil), ("CFRunLoopGetMain", main == nil),

@@ -40,7 +40,7 @@ enum TestLibraries {
     }
   }
 
-  /// The functions of the running library that were not found, in words.
+  /// Descriptions of the functions of the running library that were not found.
   static var missing: [String] {
     switch running {
     case .swiftTesting?: SwiftTesting.missing
@@ -122,7 +122,7 @@ enum SwiftTesting {
     CompiledSwiftTesting.registered?.isRunningCase() ?? isThere(currentCase, testCase)
   }
 
-  /// The functions that were not found, in words.
+  /// Descriptions of the functions that were not found.
   static var missing: [String] {
     guard CompiledSwiftTesting.registered == nil else { return [] }
     let seesTests = currentTest != nil && test != nil && currentCase != nil && testCase != nil

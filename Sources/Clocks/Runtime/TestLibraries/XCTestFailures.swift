@@ -90,7 +90,7 @@ enum XCTestFailures {
     private static let canObserve =
       shared != nil && add != nil && XCTestRequirements.areAsExpected
 
-    /// What is not seen of the tests of XCTest, in words.
+    /// Descriptions of what is not seen of the tests of XCTest.
     static var missing: [String] {
       canObserve ? [] : ["which test of XCTest runs, and its failures"]
     }
