@@ -121,8 +121,8 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock, Identifiab
 
   /// Erases `clock`. O(1).
   ///
-  /// Like the generic initializer, for a property `clock` in a file that imports Foundation: the C library has a
-  /// function of that name, so the compiler does not open the property.
+  /// Does what the generic initializer does. A property `clock` in a file that imports Foundation needs it: the C
+  /// library has a function of that name, so the compiler does not open the property's existential.
   @_disfavoredOverload
   public init(_ clock: any Clock<Duration>) {
     self.init(clock)

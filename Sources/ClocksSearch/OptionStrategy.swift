@@ -74,7 +74,7 @@ struct OptionStrategy {
     plan.seed != nil && stallsOfRun.strikes(&mixer)
   }
 
-  /// Returns the number of one of `count` options, 2 or more.
+  /// Chooses one of `count` options, at least 2, and returns its number.
   mutating func choose(_ count: Int, for name: ScheduleStep) -> Int {
     switch plan {
     case .constraints where name.isStep:

@@ -92,8 +92,8 @@ package struct RunRecord: Sendable {
   /// Maps each step that another task made ready to the number of the step in which that task did so. O(steps +
   /// arrivals).
   ///
-  /// A step is not contained if its own task has made it ready, such as a hop to an actor; if it is the first of its
-  /// task, whose name tells who has created it; or if something outside the test has made it ready.
+  /// Leaves out a step if its own task has made it ready, such as a hop to an actor, or if something outside the test
+  /// has. Also leaves out the first step of each task: the task's name shows which task has created it.
   package func resumers(of steps: some Sequence<Int>) -> [Int: Int] {
     let isFromOutside = Set(arrivals.map(\.job))
     var resumers: [Int: Int] = [:]

@@ -12,11 +12,11 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
     case wake = 2
     /// A job of the runtime that the task caused after its job `number`, such as that of a yield.
     case other = 3
-    /// Choice `number` of the task: not a step, but a decision within one.
+    /// Choice `number` of the task. This and the kinds below are not steps, but decisions within one.
     case choice = 4
-    /// Fault `number` of the task: a decision, too.
+    /// Fault `number` of the task.
     case fault = 5
-    /// Random number `number` of the task: a decision, too.
+    /// Random number `number` of the task.
     case random = 6
   }
 

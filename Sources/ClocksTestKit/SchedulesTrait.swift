@@ -43,8 +43,8 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    // Only the last, innermost trait takes effect. If it is equal to one around it, as where a suite and its test have
-    // the same trait, the outer one takes effect in its place.
+    // Only the last, innermost trait takes effect. If a suite around the test has an equal trait, the suite's trait
+    // runs the search: equal traits cannot be told apart.
     guard test.id != Self.explored,
       test.traits.last(where: { $0 is SchedulesTrait }).map(isMe) ?? true
     else { return try await function() }

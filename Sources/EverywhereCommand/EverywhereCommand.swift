@@ -90,7 +90,7 @@ struct EverywhereCommand {
     return options.orders > 1 ? (report.hasFailures ? 1 : code) : code
   }
 
-  /// Removes an earlier report, which would look like that of a run that ends early. A link to it stays.
+  /// Removes an earlier report: if this run ended early, it would look like the report of this run. Keeps a link to it.
   private func removeReport() {
     let manager = FileManager.default
     guard !isReportADevice,

@@ -103,7 +103,7 @@ public struct AsyncTimeoutSequence<Base: AsyncSequence, C: Clock>: AsyncSequence
     ) async throws -> Base.Element? {
       let start = sequence.clock.now
       let element = try await base.next(isolation: actor)
-      // As above: if the time of the element is up, too, this is no end of the base sequence.
+      // As above: the outer deadline caused this end. If the element's own time is up as well, this is a timeout.
       if element == nil, ActiveDeadline.current?.hasPassed == true,
         start.duration(to: sequence.clock.now) >= sequence.timeout
       {

@@ -52,7 +52,7 @@ enum SearchReports {
     /// Adds the failure of a run that was recorded after the search has passed.
     mutating func addRecordedRun(result: String, _ text: String) {
       (self.result, isComplete) = (result, false)
-      // It has the order of the first schedule.
+      // The recorded run has the order of the first schedule.
       failure = (1, text, "")
     }
 

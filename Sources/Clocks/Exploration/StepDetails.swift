@@ -88,7 +88,7 @@ final class StepDetails: @unchecked Sendable {
   /// Adds a text to the current step.
   ///
   /// - Parameter decision: The latest decision. Each choice and each fault that strikes is described immediately, so a
-  ///   further text, such as that of a checkpoint, is about no decision.
+  ///   later text, such as that of a checkpoint, describes no decision.
   func describe(_ text: String, _ decision: ScheduleStep?) {
     if let decision, decision.kind == .choice || decision.kind == .fault, choices[decision] == nil {
       choices[decision] = text

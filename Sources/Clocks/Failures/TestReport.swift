@@ -69,8 +69,8 @@ final class TestContext: Sendable {
     let isServed = ThreadSemaphore()
     /// The reporter for this thread; `nil` where tasks cannot be captured.
     ///
-    /// Thread A, which has made the reporter, writes this before it signals `isServed`. The waiting thread reads it
-    /// after its wait.
+    /// Thread A, which has made the reporter, writes this before it signals `isServed`. Thread B reads it after its
+    /// wait.
     var reporter: Reporter?
   }
 

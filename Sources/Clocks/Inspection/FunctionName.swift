@@ -164,7 +164,7 @@ struct FunctionName: Hashable, Sendable {
 }
 
 extension Substring {
-  /// The number of characters of the name in backticks at the beginning, which may contain any others; 0 for none.
+  /// The length of the name in backticks at the beginning, backticks included; 0 if there is none.
   fileprivate var rawNameCount: Int {
     guard first == "`", let end = dropFirst().firstIndex(of: "`") else { return 0 }
     return self[...end].count

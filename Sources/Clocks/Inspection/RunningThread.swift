@@ -2,15 +2,15 @@ import ClocksSupport
 import Synchronization
 
 #if os(Linux) && canImport(Glibc) && arch(x86_64)
-  /// Copies the stack of a thread that runs: the kernel tells the stack pointer of blocked threads only.
+  /// Copies the stack of a thread that runs: the kernel shows the stack pointers of blocked threads only.
   ///
-  /// A signal interrupts the thread, whose handler copies the stack. Dispatch blocks most signals on its threads, but
-  /// not `SIGPROF`. If the program handles that signal itself, for example in a profiler, nothing is copied. The
-  /// handler stays, because without it a signal that comes late would end the process.
+  /// A signal interrupts the thread, and the signal's handler copies the stack. Dispatch blocks most signals on its
+  /// threads, but not `SIGPROF`. If the program handles that signal itself, for example in a profiler, nothing is
+  /// copied. The handler stays, because without it a signal that comes late would end the process.
   enum RunningThread {
     /// Held while a thread is interrupted; guards what the handler writes. Rank `leaf`.
     private static let lock = Lock(.leaf)
-    /// Whether a handler is to copy its stack. The handler or the caller takes the request.
+    /// Whether the handler has to copy a stack. The handler takes the request, or the caller withdraws it.
     private static let isRequested = Atomic(false)
     private static let isDone = ThreadSemaphore()
     /// The most words of a stack that are copied.
@@ -37,7 +37,7 @@ import Synchronization
         errno = error
       }
 
-    /// Installs the handler. Returns whether it is installed: not if the program has a handler of its own by now.
+    /// Installs the handler. Returns `false` if that fails, or if the program has a handler of its own.
     private static func installHandler() -> Bool {
       var action = sigaction()
       guard sigaction(SIGPROF, nil, &action) == 0 else { return false }

@@ -88,7 +88,7 @@ struct ThreadStack {
       return longest
     }
 
-    /// Returns the return address of the frame that begins `words`; `nil` if there is none, so that it is no frame.
+    /// Returns the return address above the start of `words`; `nil` if there is none, so that no frame starts there.
     ///
     /// An async function may reserve stack above its frame, for the arguments of the function that it calls last. Then
     /// the return address is above these. The innermost function of a blocked thread is not async.

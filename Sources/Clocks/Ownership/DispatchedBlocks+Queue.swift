@@ -59,7 +59,7 @@ extension DispatchedBlocks {
       isSuspended = queue.isSuspended
     }
 
-    /// Whether the test has nothing on the queue, so that this need not be kept.
+    /// Whether the test has nothing on the queue, so that this object can be dropped.
     var isUnused: Bool { all == 0 && stops.areNone }
 
     /// Whether anything but a barrier, or a running `sync`, keeps the queue's blocks from beginning.
@@ -72,7 +72,7 @@ extension DispatchedBlocks {
       isStopped || stops.barriers > 0 && isBehindBarrier(number)
     }
 
-    /// Whether a block that has not begun is behind a barrier that has not, or is such a barrier.
+    /// Whether a block that has not begun is a barrier, or is behind a barrier that has not begun.
     func isBehindBarrier(_ number: UInt64) -> Bool {
       waitingBarriers.first.map { $0 <= number } ?? false
     }
@@ -98,7 +98,7 @@ extension DispatchedBlocks {
       for target in targets { target.stops += change.passed(to: target, times: 1) }
     }
 
-    /// Whether both queues are one, one is a target of the other, or they have a target in common.
+    /// Whether the queues are identical, one is a target of the other, or they have a target in common.
     func shares(with other: Queue) -> Bool {
       let own = [self] + targets
       return ([other] + other.targets).contains { queue in own.contains { $0 === queue } }

@@ -68,8 +68,7 @@ class TaskOwner: @unchecked Sendable {
 
   /// Whether each hop of the owner's tasks to an actor and back has to be seen.
   final let isExplored: Bool
-  /// The task that has made the owner's first clock, and by which its test is known; 0 for a scope, and if it is not
-  /// known.
+  /// The task that made the owner's first clock. It identifies the test. 0 for a scope, or if the task is not known.
   final let maker: UInt64
 
   /// The task of the test case that the owner has adopted last; 0 if there is none.
@@ -174,8 +173,7 @@ class TaskOwner: @unchecked Sendable {
   /// Notes that a block is on a dispatch queue, or runs there. Returns a number for `workEnded`, never 0.
   func workBegan(on queue: BlockQueue, isBarrier: Bool = false) -> UInt64 { 1 }
 
-  /// Does what `workBegan` does. If the owner has no clock any more, the next owner of the test case counts the block,
-  /// too.
+  /// Calls `workBegan`. If the owner has no clock any more, the next owner of the test case also counts the block.
   final func blockBegan(on queue: BlockQueue, isBarrier: Bool) -> UInt64 {
     let number = workBegan(on: queue, isBarrier: isBarrier)
     if isWithoutClock.load(ordering: .relaxed) { leaveBlocks() }

@@ -263,7 +263,7 @@ final class TaskOwnership: Sendable {
     unownedLimit = max(8, unowned.chunkCount * 2)
   }
 
-  /// Wakes `owner`, if it is the process-wide one, until a task that uses one of its clocks is over.
+  /// Wakes `owner` until the task of `user` is over. Does nothing if `owner` is not the process-wide owner.
   ///
   /// Returns the number of running unowned jobs, which become its externally started jobs; and the previous users, some
   /// of which the caller releases without a lock.

@@ -15,8 +15,8 @@ extension ExternalTasks {
 
     /// Whether a recording shows that the task has become external.
     ///
-    /// A task that is suspended may count as external for a moment: until the thread that ran it last has left it, as
-    /// far as that can be seen. Whether this happens depends on other tests, so a recording does not show it.
+    /// A suspended task may count as external for a moment, until the thread that ran it last is known to have left it.
+    /// Whether this happens depends on other tests, so a recording does not show it.
     func isSeen(of task: RetainedTask) -> Bool {
       if case .awaitingAsyncLet = self { true } else { TaskStatus.isAboutToRun(task.job) }
     }

@@ -130,7 +130,7 @@ struct ExternalTasks: ~Copyable {
 
   func task(of id: UInt64) -> RetainedTask? { entries[id].task }
 
-  /// Notes that an absence is over. Returns `nil` if it was not under way, and else `isSeenExternal`.
+  /// Notes that an absence is over. Returns `nil` if it was not under way, otherwise `isSeenExternal`.
   mutating func absenceEnded(_ absence: UInt64, of id: UInt64, wasOver: Bool = true) -> Bool? {
     let entry = entries[id]
     guard entry.absence == absence, absence != 0 else { return nil }

@@ -87,7 +87,8 @@ struct IdleWaiters: ~Copyable {
   /// 2. waiters for which time does not move, because the scheduler may not be idle again for long;
   /// 3. the oldest waiter that moves time; with several clocks, the waiter with the least time to its next
   ///    event;
-  /// 4. observers, for which time moves as well; but not paced ones in a scope that moves time itself.
+  /// 4. the oldest observer, for which time moves as well; if the scope moves time itself, the oldest that is not
+  ///    paced.
   @_transparent
   func first(scopeMovesTime: Bool) -> IdleWaiter? {
     if observers.count > 0, let behind = observers.first(where: \.isBehind) { return behind }

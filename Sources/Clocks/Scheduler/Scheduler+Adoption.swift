@@ -77,7 +77,7 @@ extension Scheduler {
     _ = TaskOwnership.shared.claim(task, for: scheduler)
     scheduler.admitCurrentTask()
     if known == nil { scheduler.addMaker() }
-    // The test may have started tasks before it made its first clock, or before it had no clock for a while.
+    // The test may have started tasks before it made its first clock, or before its former clocks were freed.
     if isOnlyClock || scheduler.hasLeftovers.load(ordering: .relaxed),
       TestCaseMembership.isTestCase(task), SwiftTesting.isRunningCase
     {
@@ -253,7 +253,7 @@ extension Scheduler {
       change { state in
         state.liveTasks.insert(member)
         if member.id != task {
-          // A job of the member may be running, and it may have begun an `async let`, which is no member.
+          // A job of the member may be running, and it may have begun an `async let`, which is not a member.
           state.idleness.externalTasks.noteMayRunExternally(member, hasAsyncLets: true)
         }
         return isTestCase ? state.testLifetime.add(user: member) : []

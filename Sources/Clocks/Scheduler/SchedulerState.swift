@@ -224,7 +224,7 @@ struct SchedulerState: ~Copyable {
   ///
   /// 1. tasks of a scope that are to be cancelled;
   /// 2. the waiters, in the order of `IdleWaiters.first`;
-  /// 3. if time may jump in a scope: the first observer, and else the earliest sleep.
+  /// 3. if time may jump in a scope: the first observer, or if there is none, the earliest sleep.
   @_transparent
   var turn: Turn? {
     if let scope, scope.body.toCancel.count > 0 { return .cancellation }

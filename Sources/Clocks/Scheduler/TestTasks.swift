@@ -7,7 +7,7 @@ import ClocksSupport
 /// bytes.
 struct LiveTasks: ~Copyable {
   private var tasks = TaskTable<Entry>()
-  /// The number of tasks above which the tasks that are over are removed.
+  /// If there are more tasks than this, those that are over are removed.
   private var limit = 256
 
   deinit { tasks.visitAll { _ = $0.takenOver } }
@@ -81,7 +81,7 @@ struct LiveTasks: ~Copyable {
   }
 }
 
-/// The tasks by which a test is known to be over: the tasks that made its clocks, or else the tasks that use them.
+/// The tasks with which a test ends: those that made its clocks, or if none is known, tasks that use them.
 struct TestLifetime {
   private(set) var tasks: [RetainedTask] = []
 

@@ -28,9 +28,9 @@ import ClocksSupport
 /// The operation keeps the caller's isolation, and may use values that are not `Sendable`. It may return
 /// before tasks that it started have ended; those that still sleep are cancelled.
 ///
-/// Scopes nest. The inner scope has its own time. Until it ends, the time of the outer scope does not jump,
-/// but the outer scope's other tasks continue, and time in the inner scope does not jump before they have run. Scopes
-/// in tests that run in parallel do not affect each other.
+/// Scopes nest. The inner scope has its own time. Until it ends, the time of the outer scope does not jump. The outer
+/// scope's other tasks continue, and time in the inner scope does not jump before they have run. Scopes in tests that
+/// run in parallel do not affect each other.
 ///
 /// A scope is stuck if nothing can run, no sleep is pending, and the operation has not ended. If it is stuck
 /// for `stuckAfter`, or never becomes idle, that is a failure of the test at the caller's line. The operation
@@ -58,7 +58,7 @@ import ClocksSupport
 ///     seconds.
 ///   - freezesDate: Whether `Date()` reads virtual time where the clocks do.
 ///   - runningLimit: The real time for which the scope's tasks and blocks may run; a minute by default. Time in which
-///     nothing of the scope runs does not count, and scopes that run side by side share the time. Beyond the limit, a
+///     nothing of the scope runs does not count, and scopes that run in parallel share the time. Beyond the limit, a
 ///     failure is recorded and the operation is cancelled. If the test continues to run for `stuckAfter`, all of its
 ///     tasks are cancelled.
 ///   - fileID: The file in which a failure is recorded, as `#fileID`.

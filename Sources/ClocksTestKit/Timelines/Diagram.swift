@@ -228,7 +228,7 @@ extension [Diagram.Symbol] {
 struct DiagramDifference {
   typealias Symbol = Diagram.Symbol
 
-  /// A symbol that happened, and the time since the first step.
+  /// The symbol of what happened, and the time since the first step.
   struct Event: Sendable {
     var time: Duration
     var symbol: Symbol

@@ -3,7 +3,7 @@ import Testing
 @testable import Clocks
 
 @Suite struct EverywhereRecordTests {
-  /// A test that sleeps as good as for ever in several scopes.
+  /// A test that sleeps nearly forever in several scopes.
   @Test func theSumOfTimesStaysWithinTheRange() async throws {
     let record = EverywhereRecord("test")
     for _ in 1...2 {

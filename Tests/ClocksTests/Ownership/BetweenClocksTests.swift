@@ -212,7 +212,7 @@ import Testing
       for task in tasks { await task.value }
     }
 
-    /// The test has no clock yet. An `async let` is no member of its test case.
+    /// The test has no clock yet. An `async let` is not a member of its test case.
     @Test(arguments: 0..<20) func anEarlyTaskHasAsyncLets(_: Int) async {
       let done = Tally()
       let task = Self.start(.asyncLet, done)

@@ -141,7 +141,7 @@
       blocks.end(onTargets[0])
     }
 
-    /// A serial target runs one block at a time, whatever the queues are. A concurrent one runs them side by side.
+    /// A serial target runs one block at a time, whatever the queues are. A concurrent one runs them in parallel.
     @Test(arguments: [false, true]) func aBlockOfAnotherQueueHoldsTheTarget(_ isConcurrent: Bool) {
       let target = BlockQueue(label: "target", address: 1, isConcurrent: isConcurrent)
       var blocks = DispatchedBlocks()

@@ -86,7 +86,7 @@ import Testing
         return .init(task: tasks[0].job, context: nil)
       }
       #expect(TestCaseMembership.isTestCase(taskID(of: made.task)))
-      // A task that is made after that is no test case.
+      // A task that is made after that is not a test case.
       #expect(!TestCaseMembership.isTestCase(RetainedTask.any().id))
       withExtendedLifetime((clock, tasks)) {}
     }

@@ -648,7 +648,7 @@ import Testing
     withExtendedLifetime(task) {}
   }
 
-  /// Without an alarm the body would wait for ever, and no failure would say so.
+  /// Without an alarm the body would wait forever, and no failure would say so.
   @Test func aScopeThatIsStuckWhenABlockHasRunSetsTheAlarm() {
     var state = SchedulerState(scope: Scope(ScopeOptions()))
     state.beginBody()

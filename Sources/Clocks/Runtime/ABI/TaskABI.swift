@@ -195,7 +195,7 @@ struct TaskStatus {
     return !status.isOver && isYielding(task)
   }
 
-  /// Whether a task that does not run is suspended in `Task.yield`, or was resumed there; `false` where that cannot be
+  /// Whether a task that does not run is suspended in `Task.yield`, or was resumed there; `false` if that cannot be
   /// read.
   static func isYielding(_ task: UnownedJob) -> Bool {
     yieldFunction != 0 && resumeFunction(of: task) == yieldFunction
@@ -222,7 +222,9 @@ struct TaskStatus {
         fromByteOffset: TaskABI.Task.size + TaskABI.ChildFragment.parent, as: UnownedJob?.self)
   }
 
-  /// The innermost task around a task, or the task itself, that is no `async let`; the task itself if that is not known.
+  /// Returns a task, or for an `async let` the innermost task around it that is not one.
+  ///
+  /// Returns the task itself if parents cannot be read.
   static func taskAroundAsyncLets(_ task: UnownedJob) -> UnownedJob {
     guard StatusProbe.here.readsChildren else { return task }
     var task = task

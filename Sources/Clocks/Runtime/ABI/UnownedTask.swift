@@ -48,7 +48,7 @@ struct UnownedTask: Sendable {
     return nil
   }
 
-  /// The name of a task that does not run; `nil` if it has none, or where that cannot be read.
+  /// The name of a task that does not run; `nil` if it has none, or if that cannot be read.
   ///
   /// The name is a status record. A task adds records only while it runs, so the list does not change. O(records).
   var name: String? {

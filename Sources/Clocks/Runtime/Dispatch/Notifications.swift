@@ -83,7 +83,7 @@ import Synchronization
 
     /// Lets Dispatch run a block when its group is empty, or its item has run.
     ///
-    /// A block that keeps its order with jobs of the main actor is submitted then, unless that was done before.
+    /// A block that keeps its order with jobs of the main actor is submitted then, unless it was submitted before.
     private static func register(
       _ work: DispatchedBlock, by notify: (OpaquePointer, UnsafeRawPointer) -> Void
     ) {
@@ -95,7 +95,7 @@ import Synchronization
       HandedBlock.withBlock(submission) { notify(queue, $0) }
     }
 
-    /// Submits a block whose group is empty, or whose item has run, unless that was seen.
+    /// Submits a block whose group is empty, or whose item has run, unless it counts already.
     private static func submit(_ work: DispatchedBlock) {
       lock.withLock {
         guard !work.isCounted else { return }
@@ -110,7 +110,7 @@ import Synchronization
       LimitedWait.mayEnd(for: OpaquePointer(item))
     }
 
-    /// Counts a block that begins now, even if it was not seen that its group is empty, or that its item has run.
+    /// Counts a block that begins now, and removes it from `waiting` if the end of its wait was not seen.
     static func begin(_ work: DispatchedBlock) {
       lock.withLock {
         // A block that counts does not wait any more.

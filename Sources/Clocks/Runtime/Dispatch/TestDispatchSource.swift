@@ -47,8 +47,9 @@ import ClocksSupport
     private var unhandled: UInt = 0
     /// The registration with Dispatch. It is due from the start, because no event comes before it.
     ///
-    /// Timers fire without it, and merged data is kept, so there it is due only if the test has set a registration
-    /// handler. While such a handler runs, Dispatch delivers merged data even if the source has been suspended.
+    /// Timers fire without it, and data sources keep merged data. So for these it is due only if the test has set a
+    /// registration handler. While such a handler runs, Dispatch delivers merged data even if the source has been
+    /// suspended.
     private var registration: Work
     var cancellation = Work()
 

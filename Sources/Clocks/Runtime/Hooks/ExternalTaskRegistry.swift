@@ -48,7 +48,7 @@ enum ExternalTaskRegistry {
   @exclusivity(unchecked) nonisolated(unsafe) private static var waits: [Wait] = []
   /// Whether there are entries or waits. Written under the lock, and read without it.
   private static let isEndAwaited = Atomic(false)
-  /// Counts the looks.
+  /// The number of calls of `findBack`. An owner notes the latest one that listed it (`newestLook`).
   @exclusivity(unchecked) nonisolated(unsafe) private static var looks: UInt64 = 0
   /// Whether a thread that runs no job of an owner waits for the lock, to look.
   private static let isLookPending = Atomic(false)
@@ -58,7 +58,7 @@ enum ExternalTaskRegistry {
     RunningJobs.begin(of: task, on: ThreadState.ofThread)
   }
 
-  /// Notes that a job has ended, and then does what `look` does. O(external tasks and waits).
+  /// Notes that a job has ended, and calls `look` if anything waits for that. O(external tasks and waits).
   static func endJob(_ job: RunningJob) {
     RunningJobs.end(job)
     // A thread sets the flag before it looks for running jobs. So a job whose end that thread has not seen sees the
@@ -159,7 +159,7 @@ enum ExternalTaskRegistry {
 
   /// Whether a task is not external any more, and no thread runs it.
   ///
-  /// Begins with two comparisons that nearly always tell that the task has not returned.
+  /// Begins with two comparisons that nearly always show that the task has not returned.
   private static func isBack(_ entry: UnsafeMutablePointer<Entry>) -> Bool {
     let task = entry.pointee.task
     let status = TaskStatus(of: task)
@@ -180,8 +180,8 @@ enum ExternalTaskRegistry {
     }
     entry.pointee.blocker = RunningJobs.job(thatMayRun: task, before: entry.pointee.quietSince)
     guard entry.pointee.blocker == nil else { return false }
-    // Thread A may have marked the task as suspended, and have continued it, because thread B has resumed it in that
-    // moment. If A's job has ended since, the status says by now what the task did last.
+    // Thread A may have marked the task as suspended, and have continued it because thread B resumed it at that moment.
+    // If A's job has ended since, the status now says what the task did last.
     guard !TaskStatus.isAboutToRun(task) else {
       entry.pointee.quietSince = 0
       return false
@@ -223,7 +223,7 @@ enum ExternalTaskRegistry {
     }
   }
 
-  /// If thread A ends a job and does not see the flag, the thread that has called this sees what A has done.
+  /// Sets the flag. If thread A ends a job and does not see the flag, thread B, which called this, sees what A did.
   private static func awaitedChanged() {
     isEndAwaited.store(!entries.isEmpty || !waits.isEmpty, ordering: .sequentiallyConsistent)
     atomicMemoryFence(ordering: .sequentiallyConsistent)

@@ -89,7 +89,7 @@ extension RuntimeHooks {
   static func replaceDefaultExecutor() -> Bool {
     let prior = ExecutorWords(PriorExecutors.pool)
     let replacement = ExecutorWords(poolExecutor as any TaskExecutor)
-    // Writing the words changes no retain count, so both executors are retained for ever.
+    // Writing the words changes no retain count, so both executors are retained forever.
     _ = Unmanaged.passRetained(PriorExecutors.pool as AnyObject)
     _ = Unmanaged.passRetained(poolExecutor)
     for data in LoadedImage.all(named: "libswift_Concurrency").flatMap(\.writableData) {

@@ -104,7 +104,7 @@ enum TestCaseMembership {
     return owner
   }
 
-  /// Does what `hasMade` does, if there is no owner; else returns `false`.
+  /// If no owner exists, does what `hasMade` does. Otherwise returns `false`.
   ///
   /// Calls no closure, because each task is noted, and a debug build would call a generic function.
   static func noteMadeWithoutOwner(_ task: UnownedJob, isCertain: Bool = true) -> Bool {
@@ -156,7 +156,7 @@ enum TestCaseMembership {
     }
   }
 
-  /// The current task or, because an `async let` is no member, the task around it that is none.
+  /// The current task, or the task around it if it is an `async let`, which is not a member.
   private static var currentMaker: UInt64? {
     RuntimeFunctions.currentTask.map { taskID(of: TaskStatus.taskAroundAsyncLets($0)) }
   }
@@ -196,8 +196,8 @@ enum TestCaseMembership {
 
   /// Removes the tasks that are over, if there are many members, or after an actor drain in which a task has ended.
   ///
-  /// It is not seen which task has ended in a drain, nor whether one has: a hop off the actor looks the same. So few
-  /// members are checked for each drain, and the result of a task may be released a few drains later.
+  /// The hooks do not show whether a task has ended in a drain: a hop off the actor looks the same. So few members are
+  /// checked for each drain, and the result of a task may be released a few drains later.
   ///
   /// Amortized O(1): if there are more than 8 members, only some drains are followed by a check of them all.
   static func letGoOfEnded(afterDrain: Bool) {

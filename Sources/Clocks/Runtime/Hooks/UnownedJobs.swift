@@ -176,8 +176,8 @@ extension RuntimeHooks {
   /// Runs an unowned job on the current thread.
   ///
   /// While the job runs, its task may create a clock and so be adopted. Then the task's owner waits for the end
-  /// of the job. The task's status does not prove that no thread runs the task: thread A marks the task as suspended,
-  /// and still continues it if thread B resumes it in that moment. So each such job is among the `RunningJobs`.
+  /// of the job. The task's status does not prove that no thread runs the task. Thread A marks the task as suspended.
+  /// If thread B resumes it at that moment, thread A continues it. So each such job is among the `RunningJobs`.
   ///
   /// - Parameter running: The record of the job, which has begun.
   /// - Returns: A job that the thread may run next; only if the executor is the pool.
@@ -240,8 +240,8 @@ extension RuntimeHooks {
 
   /// Runs a job of a custom executor whose task has no owner, within the context of the thread.
   ///
-  /// An owner may adopt the task meanwhile. While thread A marks the task as suspended, and still continues it because
-  /// thread B has resumed it, only the record shows the owner that the task runs.
+  /// An owner may adopt the task meanwhile. Thread A marks the task as suspended. If thread B resumes it at that
+  /// moment, thread A continues it. Then only the record shows the owner that the task runs.
   static func runUnowned(_ job: UnownedJob, of task: UInt64, _ body: () -> Void) {
     let running = ExternalTaskRegistry.beginJob(of: task)
     TestCaseMembership.runJob(of: job, task, body)

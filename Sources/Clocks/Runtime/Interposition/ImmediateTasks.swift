@@ -3,7 +3,7 @@
 
   /// The tasks that `Task.immediate` starts within the job of their creator.
   ///
-  /// A task that ends there has no job of its own, so nothing else shows that its test case need not keep it any more.
+  /// Such a task may end without a job of its own. Then nothing else shows that its test case can let go of it.
   enum ImmediateTasks {
     private typealias Start = @convention(thin) (UnownedJob, UInt, UInt) -> Void
 

@@ -66,7 +66,7 @@ enum TaskCreation {
     guard !TaskStatus(of: task).isOver else { return }
     let running = creator
     if let owner = running, let isNew = TaskOwnership.shared.register(newTask: id, of: owner) {
-      // A task that has an owner has had a job that reached the hooks, or that `JobRuns` has noted as external.
+      // If the task has an owner already, a job of it has reached the hooks, or `JobRuns` has noted one as external.
       guard isNew else { return }
       owner.taskWasCreated(task)
       owner.taskMayRunExternally(task)
@@ -138,7 +138,7 @@ enum TaskCreation {
       _ state: ThreadState.Reference, _ known: UnsafeMutablePointer<ThreadContext>?
     ) -> MadeTask {
       if known == nil, TaskOwnership.shared.isEmpty {
-        // So begin nearly all tasks of a suite that does not use this package.
+        // Nearly all tasks of a suite that does not use this package take this path.
         let made = createTask.original(flags, options, type, function, context)
         if case .jobArrived(let id) = state.pointee.creation, id == taskID(of: made.task) {
           return made

@@ -1,4 +1,4 @@
-/// An owner whose tasks run while one of its jobs waits and holds its thread.
+/// An owner whose other jobs run while one of them is paused.
 protocol PausableOwner: TaskOwner {
   var virtualNow: Duration { get }
   /// The number of sleeps and timed callbacks that are pending.

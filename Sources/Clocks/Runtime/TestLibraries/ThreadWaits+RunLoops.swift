@@ -97,7 +97,7 @@ import Synchronization
     /// The duration of the longest run that counts as one of many in a loop, in seconds. A guess: Foundation takes 0.05.
     private static let longestPoll = 0.1
 
-    /// The number of polls of a run loop in a row after which polls take time, and how many of them share one wait.
+    /// After how many consecutive polls of a run loop polls take time, and how many polls share one wait.
     ///
     /// Guesses: a wait takes several times as long as a poll.
     static let (mostRunLoopPolls, runLoopPollsPerWait) = (1_000, 16)
@@ -140,7 +140,8 @@ import Synchronization
     /// - Parameters:
     ///   - endsAfterSource: Whether the run ends when it has handled a source.
     ///   - mayEndEarly: Whether the run may end after a short real time, as a slice does. A short run for one source
-    ///     may if it may be for real work: `Process.waitUntilExit` looks after each such run whether the process has ended.
+    ///     may do so if it may be for real work: `Process.waitUntilExit` checks after each such run whether the process
+    ///     has ended.
     func runInnerLoop(
       _ seconds: Double, endsAfterSource: Bool = false, mayEndEarly: Bool = false,
       _ run: (Double) -> Int32

@@ -34,7 +34,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// Whether waits are seen. Set once, while the process has one thread.
   nonisolated(unsafe) static var areSeen = false
 
-  /// The waits of the current thread, if they are seen; `nil` also for a job of a scheduler that has not waited yet.
+  /// The waits of the current thread; `nil` if waits are not seen, or before the first wait of a scheduler's job.
   @inline(__always)
   static var ofThread: ThreadWaits? {
     guard areSeen, let context = ThreadContext.current else { return nil }
@@ -84,7 +84,7 @@ final class ThreadWaits: @unchecked Sendable {
   private var context: UnsafeMutablePointer<ThreadContext>?
   /// The deadlines of the waits of XCTest that are under way, the innermost last, and `uses` when each wait had begun.
   var deadlines: [(end: Duration, uses: Int)] = []
-  /// Counts the slices in a row in which nothing was pending but timeouts.
+  /// Counts the consecutive slices in which nothing but timeouts was pending.
   var quietSlices = 0
   /// When the first of these slices began.
   var quietSince = RealTime(in: .zero)

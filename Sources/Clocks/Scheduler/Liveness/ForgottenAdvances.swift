@@ -79,7 +79,7 @@ extension Scheduler {
     return knowledgeOfAdvances != .endless
   }
 
-  /// Notes that it is about to be reported that the test does not advance the clocks on which its tasks sleep.
+  /// Notes that a report follows: the test does not advance the clocks on which its tasks sleep.
   func noteForgottenAdvance() {
     let test = testOfAdvances
     change { $0.forgottenAdvances.note($0.virtualClocks.filter(\.hasSleeps), in: test) }

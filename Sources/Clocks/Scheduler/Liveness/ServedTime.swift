@@ -13,7 +13,7 @@ struct ServedTime {
   /// The total real time that does not count as served time, in nanoseconds.
   private static let total = Atomic<UInt64>(0)
 
-  /// Notes the instant, and what was withheld before it: also by the interval of the watchdog that is under way.
+  /// Notes the present, and how much was withheld before it, including by the watchdog's present interval.
   ///
   /// A check that writes a report may take seconds, and an instant may be noted after that within the check. If these
   /// seconds were withheld from the instant, and only a sixteenth of real time counted, it would take sixteen times as

@@ -100,7 +100,7 @@ enum Watchdog {
 
   /// Adds the interval to the running time of tests, and reports those that have run for too long.
   ///
-  /// Tests that run side by side count as having shared the processor time of the process equally.
+  /// Tests that run in parallel count as having shared the processor time of the process equally.
   private static func noteRunningTime(
     of schedulers: [Scheduler], in interval: MachineLoad.Interval, _ limit: Duration
   ) {

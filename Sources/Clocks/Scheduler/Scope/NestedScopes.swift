@@ -17,7 +17,7 @@ struct Nesting {
 
 /// What a change of the state means to the test around a scope, and to the scopes within a test.
 struct NestingChange {
-  /// 1 if the scope has become busy since the last change, -1 if it is idle again, and else 0.
+  /// 1 if the scope has become busy since the last change, -1 if it is idle again, otherwise 0.
   let busy: Int
   /// Whether the scope has begun to withhold a jump.
   let waits: Bool
