@@ -12,7 +12,7 @@ struct BlockQueue: Hashable, Sendable {
   let label: String
   /// The address of a dispatch queue, which tells queues with one label apart; 0 if there is none.
   var address: UInt = 0
-  /// Whether the queue is concurrent. While a block of such a queue waits, those behind it can begin.
+  /// While a block of a concurrent queue waits, those behind it can begin.
   var isConcurrent = false
   /// The queue's target, that queue's target, and so on; without the global queues.
   ///
