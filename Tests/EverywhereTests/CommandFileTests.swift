@@ -185,8 +185,8 @@ extension EverywhereCommandTests {
       let files = [command.lastPathComponent, "libClocksEverywhere.so"].map {
         command.deletingLastPathComponent().appendingPathComponent($0).path
       }
-      // Not by this process: a child that another test starts meanwhile would inherit the open file, and a file that is
-      // open for writing cannot be run.
+      // `cp` copies the files. If this process did, a child that another test starts meanwhile would inherit a file
+      // that is open for writing, and such a file cannot be run.
       let copy = try await ChildProcess.run("/bin/cp", arguments: files + [folder])
       #expect(copy.exitCode == 0, "\(copy.standardError)")
       let child = try await ChildProcess.run(

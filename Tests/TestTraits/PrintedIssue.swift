@@ -74,8 +74,7 @@ extension SourceText {
     }
   }
 
-  /// The line at which a test is declared: the last one before its function that begins with `@Test`, or
-  /// its own.
+  /// The line at which a test is declared: the last line up to that of its function that begins with `@Test`.
   public func declaration(ofTest name: String) -> Int? {
     guard let start = lines.firstIndex(where: { $0.contains("func \(name)(") }) else { return nil }
     return lines[...start].lastIndex { $0.drop { $0 == " " }.hasPrefix("@Test") }.map { $0 + 1 }

@@ -45,7 +45,7 @@ import Testing
     other.cancel()
   }
 
-  /// A source for user data keeps its data until it is registered, and a timer fires without that.
+  /// A source for user data keeps its data until it is registered. A timer fires even if it is not registered.
   @Test(.virtualTime, arguments: kinds.indices.dropLast(2))
   func aSourceIsRegisteredBeforeASleepEnds(_ kind: Int) async throws {
     let late = LateQueue()

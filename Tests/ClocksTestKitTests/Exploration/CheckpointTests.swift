@@ -255,7 +255,7 @@ private actor Desk {
     }
   }
 
-  /// The task in which the condition of an invariant runs is not the test's: it decides nothing, and is never parked.
+  /// The task that runs the condition of an invariant is not part of the test: it decides nothing, and is never parked.
   @Test func aConditionDecidesNothing() async throws {
     let seen = Log<Int>()
     let summary = try await withSchedules(200, faults: 3) { time in
@@ -279,7 +279,7 @@ private actor Desk {
     #expect(Set(seen.all) == [0])
   }
 
-  /// Code that a user starts immediately is part of the job that starts it, and decides like it.
+  /// An immediate task begins within the job that starts it, and makes decisions as that job does.
   @Test func anImmediateTaskDecides() async throws {
     let found = try await orders { time, log in
       let a = Task {

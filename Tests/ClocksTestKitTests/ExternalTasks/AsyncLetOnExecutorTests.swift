@@ -112,7 +112,7 @@ private final class Events: Sendable {
   var all: [String] { events.withLock { $0 } }
 }
 
-/// A task is known before the executor on which it begins has run its first job, and while no task awaits it.
+/// A task is known before its executor has run its first job, even if no task awaits it.
 @Suite struct AsyncLetOnExecutorTests {
   private let ticks = [
     "1.0 seconds tick", "2.0 seconds tick", "2.5 seconds parent", "3.0 seconds tick",

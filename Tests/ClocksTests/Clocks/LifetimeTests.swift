@@ -308,7 +308,7 @@ import Testing
     ownership.release(first)
     #expect(ownership.unownedJobHasRun() == nil)
     let second = ownership.retainProcessWide { Scheduler(origin: .here()) }
-    // The second owner is dormant, so it does not wait for the second job, but for the third when it wakes.
+    // The second owner is dormant, so it does not wait for the second job. When it wakes, it waits for the third.
     #expect(ownership.unownedJobHasRun() == nil)
     #expect(ownership.wake(second, for: (7, { false })).jobs == 1)
     #expect(ownership.unownedJobHasRun() === second)

@@ -139,7 +139,7 @@ import Testing
 
   /// A job that runs at the end of the limit may register a sleep.
   ///
-  /// It is a job of the test; or of a task that has not used the clock yet, so that its test is not known.
+  /// The job belongs to the test, or to a task whose test is not known, because it has not used the clock yet.
   @Test(.blocksAThread, arguments: [true, false])
   func waitForSleepsWaitsForAJobThatRuns(_ isOfTest: Bool) async throws {
     let clock = TestClock()

@@ -484,7 +484,7 @@ final class ModelMachine {
     }
   }
 
-  /// Ends a stream, which is also what the cancellation of a task does that receives from it.
+  /// Ends a stream, as the cancellation of a task that receives from it also does.
   private func finish(_ stream: Int) {
     streams[stream].isFinished = true
     let receivers = streams[stream].receivers

@@ -23,7 +23,7 @@
       #expect(BlockQueue(dispatch_get_main_queue()).isMain)
     }
 
-    /// A test is idle while a block waits for a paused one of its own serial queue, and of no other queue.
+    /// A test is idle while a block waits for a paused block, if both are on one serial queue.
     @Test func queuesWithOneLabelAreDifferent() {
       withQueue { paused in
         withQueue { other in

@@ -272,8 +272,9 @@ import Testing
   }
 
   #if os(Linux)
-    /// As without this package, and in a process of its own: where another test occupies a thread for long,
-    /// unowned tasks go to other queues.
+    /// The queues are those that the runtime uses without this package.
+    ///
+    /// In a process of its own: while another test occupies a thread for long, unowned tasks go to other queues.
     @Test(.unless(.otherQueues)) func anUnownedTaskIsOnTheQueueOfItsPriority() async {
       await #expect(processExitsWith: .success) {
         let queues: [(TaskPriority, DispatchQoS.QoSClass)] = [

@@ -82,7 +82,7 @@ import Testing
     let log = Log<String>()
     let (clocks, giveClock) = AsyncStream<TestClock<Duration>>.makeStream()
     let gate = DispatchSemaphore(value: 0)
-    // It gets a thread before the job that waits for it is reported, however many other tests wait for a thread.
+    // High priority: however many tests wait for a thread, it gets one before the job that waits for it is reported.
     let external = await unownedTask(priority: .high) {
       for await clock in clocks {
         clock.scheduler.admitCurrentTask()

@@ -54,7 +54,7 @@ private final class Counter: @unchecked Sendable {
   }
 }
 
-/// Blocks that do nothing, so that it shows what it costs to note them.
+/// Blocks that do nothing, so that the time is what noting them costs.
 @Suite struct ShortBlocks {
   @Test(arguments: 1...20) func run(_ number: Int) async {
     let queue = DispatchQueue(label: "short blocks")

@@ -318,7 +318,7 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     wait(for: [done], timeout: 5)
   }
 
-  /// The thread ends before its timer fires. When it would fire, another timer has its file descriptor.
+  /// The thread ends before its timer fires. At the time for that, another timer has the timer's file descriptor.
   func testAThreadEndsBeforeItsTimer() {
     let made = expectation(description: "made a timer")
     let before = KernelTimer.all

@@ -239,9 +239,9 @@ import Testing
     #expect(external.all.count == 1 && external.all.allSatisfy { $0 > 0 })
   }
 
-  /// When the owner hears of the task's return, a drain may have run it again, to its end.
+  /// When the owner is notified of the task's return, a drain may have run the task again, to its end.
   ///
-  /// The thread of the drain, which is that of another test, may still resume a task that waits for it.
+  /// The drain belongs to another test. Its thread may still resume a task that waits for the ended one.
   @Test func aTaskThatHasEndedSinceItsReturnIsCheckedAgain() async throws {
     let clock = TestClock()
     let scheduler = clock.scheduler

@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  /// The thread asks, in a callback of its wait, while another thread lets its job become parallel.
+  /// Thread A makes thread B's job parallel. Meanwhile B, in a callback of its wait, reads `hasBegun`.
   @Test func aThreadInAWaitStaysInItWhileItsJobBecomesParallel() async {
     final class Job: Sendable {
       let pause = JobPause()

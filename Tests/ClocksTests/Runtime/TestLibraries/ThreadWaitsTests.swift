@@ -26,7 +26,7 @@
       #expect(owner.open.isEmpty && owner.runningJobs == 1)
     }
 
-    /// A block that sleeps is a job meanwhile, which may be taken for one that does not suspend.
+    /// While a block sleeps, it counts as a job, which may be taken for one that does not suspend.
     @Test func aBlockThatBecomesAJobIsABlockAgain() {
       let waits = ThreadWaits(owner, .block)
       waits.block = owner.workBegan(on: .thread)
@@ -138,7 +138,7 @@
       #expect(waits.deadlines.isEmpty && !waits.isInUse)
     }
 
-    /// A block of the main queue ends a run. Time moves neither before the thread continues, nor never again.
+    /// A block of the main queue ends a run. Time does not move before the thread continues, but moves after that.
     ///
     /// In a process of its own, because the waits of threads are seen only in some processes.
     @Test func aSourceKeepsTimeFromMovingUntilTheRunEnds() async {

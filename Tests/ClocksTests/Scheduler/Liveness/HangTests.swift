@@ -116,7 +116,7 @@ import Testing
     #expect(output.contains("with 1 test in 1 suite passed"), "\(output)")
   }
 
-  /// The process of an exit test has no other test. Its failures come to the test that waits for it when it ends.
+  /// The process of an exit test has no other test. When it ends, its failures go to the test that waits for it.
   @Test func aStuckExitTestIsReportedAndEnds() async throws {
     let child = try await Self.run("exitTestThatIsStuck")
     let output = child.standardOutput + child.standardError

@@ -111,7 +111,7 @@ import Testing
     #expect(!scope.mayJump)
   }
 
-  /// Unless a job of the scope may hold that thread, or a job of that test blocks its thread until time has moved.
+  /// The scope waits while the test around it waits for a thread, and while jobs of that test begin or end.
   @Test func theTestAroundIsWaitedForWhileItContinues() throws {
     let scope = scope()
     let test = Scheduler(origin: .here())
