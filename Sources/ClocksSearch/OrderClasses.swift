@@ -47,7 +47,7 @@ extension RunRecord {
     guard count > 0 else { return 0 }
     var actors = 0
     for index in 0..<touches.count { actors = max(actors, Int(touches[index].actor) + 1) }
-    // In a debug build pointers are many times as fast as arrays.
+    // In a debug build, pointers are many times as fast as arrays.
     let hashes = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
     // `lastTouch` has the last touch of each step, `touchBefore` the previous touch of the same step; -1 ends a list.
     let lastTouch = UnsafeMutablePointer<Int32>.allocate(capacity: count)

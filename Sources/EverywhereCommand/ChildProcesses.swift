@@ -13,7 +13,7 @@ struct ChildCommand {
   var environment: [String: String]
   var folder: String?
   var output = Output.inherited
-  /// After how many seconds the process is ended.
+  /// The number of seconds after which the process is ended.
   var limit: Double?
 }
 

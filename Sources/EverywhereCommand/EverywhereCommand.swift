@@ -108,7 +108,7 @@ struct EverywhereCommand {
 
   /// Whether the report goes to a file that is open already, such as `/dev/stdout` or `/dev/fd/3`.
   ///
-  /// In `/dev/shm` are ordinary files.
+  /// The files in `/dev/shm` are ordinary ones.
   private var isReportADevice: Bool {
     options.report.map { $0.hasPrefix("/dev/") && !$0.hasPrefix("/dev/shm/") } ?? false
   }

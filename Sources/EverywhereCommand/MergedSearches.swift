@@ -22,7 +22,7 @@ struct MergedSearches {
       }
     }
 
-    /// Returns the searches by their test cases. Those that not all shards have are told apart by reduced texts.
+    /// Returns the searches by their test cases. Reduced texts distinguish those that some shards lack.
     func searches(common: Set<Case>) -> [(Case, Search)] {
       var counts: [String: Int] = [:]
       return zip(cases, searches).map { testCase, search in
@@ -41,7 +41,7 @@ struct MergedSearches {
     var arguments: String
     /// Distinguishes searches with equal arguments, in the order in which they ended.
     var number: Int
-    /// Whether the text does not contain what often differs between processes.
+    /// Whether the text lacks the parts that often differ between processes.
     var isReduced = false
   }
 

@@ -13,14 +13,14 @@ private let mainKey: DispatchSpecificKey<Bool> = {
 
 /// Where synchronous code runs.
 ///
-/// The main queue and not the main thread, because in a process whose main function is asynchronous other
-/// threads serve the main queue on Linux.
+/// Identifies the main queue instead of the main thread. On Linux, other threads serve the main queue in a process
+/// whose main function is asynchronous.
 private enum Place {
   case main, pool
 
   static var here: Place { DispatchQueue.getSpecific(key: mainKey) == true ? .main : .pool }
 
-  /// Stops the process on the main queue.
+  /// Traps if it runs on the main queue.
   static func offMain() -> Place {
     dispatchPrecondition(condition: .notOnQueue(.main))
     return here

@@ -209,8 +209,8 @@ struct DispatchedBlocks {
 
   /// The threads of the blocks that have begun; `nil` if there are no blocks, or if no block of some queue has begun.
   ///
-  /// A block that has not begun has no thread. If another block of its queue has begun, it may wait for that block. So
-  /// may it if the other block is on another queue with the same serial target.
+  /// A block that has not begun has no thread. It may wait for a block that has begun on its queue, or on another queue
+  /// with the same serial target.
   var knownThreads: [Int32]? {
     let taken = serialQueues(of: awaited.lazy.filter { $0.thread != nil })
     guard !awaited.isEmpty,

@@ -17,12 +17,12 @@ enum SuspendedQueues {
     lock.withLock { states[queue.address] != nil }
   }
 
-  /// Changes the state of a queue, and tells the owners if its blocks can begin now, or no longer can.
+  /// Changes the state of a queue, and notifies the owners if its blocks can begin now, or no longer can.
   ///
   /// Each owner reads the newest state under its own lock. So two threads that suspend and resume a queue at the same
-  /// time may tell the owners in either order.
+  /// time may notify the owners in either order.
   ///
-  /// - Parameter queue: The queue with that address, which is evaluated only if owners are told.
+  /// - Parameter queue: The queue with that address, which is evaluated only if owners are notified.
   static func change(
     _ address: UInt, _ body: (inout State) -> Void, queue: @autoclosure () -> BlockQueue
   ) {

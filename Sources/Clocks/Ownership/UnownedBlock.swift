@@ -110,7 +110,7 @@ final class UnownedBlock: @unchecked Sendable {
     number = owner.workBegan(on: queue.blockQueue, isBarrier: isBarrier)
     _ = next.storeIfNil(owner)
     // Thread A, the current one, has stored the owner. Thread B, which begins the block, stores `hasBegun`, and then
-    // looks for the owner. So at least one of them tells the owner.
+    // looks for the owner. So at least one of them notifies the owner.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if hasBegun.load(ordering: .acquiring) {
       owner.workRuns(number, on: 0, mark: mark.load(ordering: .relaxed))

@@ -45,7 +45,7 @@ extension Scheduler {
     for block in blocks { block.submit() }
   }
 
-  /// Notes that a job has ended that was running when another thread released the last clock.
+  /// Notes the end of a job that was running when another thread released the last clock.
   ///
   /// - Parameter ended: The job's task, if it is over; else 0.
   @inline(never)
@@ -91,7 +91,7 @@ extension SchedulerState {
   /// the clock. So the next owner of the tasks waits for A's job, as for one of an unowned task. It has to know the
   /// job's task even if the task is over.
   ///
-  /// - Parameter ownTask: The task whose job the current thread runs. If it is that job, none has to be waited for.
+  /// - Parameter ownTask: The task whose job the current thread runs. The next owner does not wait for that job.
   fileprivate mutating func leftovers(
     of testCase: UInt64, releasedBy ownTask: UInt64
   ) -> [RetainedTask] {

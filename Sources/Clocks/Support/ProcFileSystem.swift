@@ -84,7 +84,7 @@
     /// Must be called at load: sockets that are opened later may wake a test.
     static func noteInheritedSockets() { _ = inheritedSockets }
 
-    /// Whether a socket is open that the process has not inherited, as far as that can be read.
+    /// Whether the process has an open socket that it has not inherited, as far as that can be read.
     static var areSocketsNew: Bool {
       guard let sockets, let inheritedSockets else { return true }
       return !sockets.isSubset(of: inheritedSockets)

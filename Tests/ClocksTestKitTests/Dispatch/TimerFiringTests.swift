@@ -3,7 +3,7 @@ import Foundation
 import TestTraits
 import Testing
 
-/// When timers fire and how many firings their handler is told of. The values are those of Dispatch in real time.
+/// When timers fire, and how many firings their handlers are given. The values are those of Dispatch in real time.
 @Suite struct TimerFiringTests {
   private struct Timer: @unchecked Sendable {
     let source = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "timer"))

@@ -239,8 +239,10 @@ private actor Desk {
     }
   }
 
-  /// Each task's thread waits at the checkpoint. In a process of its own, because the threads stay for seconds. It ends
-  /// with code 3 if no thread is left.
+  /// Each task's thread waits at the checkpoint.
+  ///
+  /// Runs in a process of its own, because the threads stay for seconds. If no thread is left, the process ends with
+  /// code 3.
   @Test func moreTasksThanDispatchHasThreads() async {
     await #expect(processExitsWith: .success) {
       Thread.detachNewThread {

@@ -1,7 +1,7 @@
 #if os(Linux)
   import Foundation
 
-  // Glibc shows them only to those who ask for X/Open.
+  // Glibc declares these functions only for programs that request X/Open.
   @_silgen_name("posix_openpt") private func openTerminal(_ flags: Int32) -> Int32
   @_silgen_name("grantpt") private func grant(_ terminal: Int32) -> Int32
   @_silgen_name("unlockpt") private func unlock(_ terminal: Int32) -> Int32

@@ -67,7 +67,7 @@
       }
     }
 
-    /// An owner that is told of an earlier change later reads the newest state.
+    /// Notifications may come late or out of order. An owner always reads the newest state.
     @Test func aSuspensionCountsForEachOwner() {
       let queue = dispatch_queue_create("suspended", nil)
       let identity = BlockQueue(queue)

@@ -246,7 +246,7 @@ import Testing
   // MARK: - Unowned tasks
 
   @Test func unrelatedWorkIsUnharmed() async throws {
-    // This test makes no clock itself; beside it others do, and here some short-lived ones.
+    // This task makes no clock. Other tests do at the same time, and so do some of the tasks below.
     let start = ContinuousClock.now
     let counter = Counter()
     await withTaskGroup { group in

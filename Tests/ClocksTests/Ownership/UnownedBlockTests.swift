@@ -4,7 +4,7 @@ import Testing
 
 @testable import Clocks
 
-/// An owner that records what it is told of blocks.
+/// An owner that records the calls about blocks.
 private final class RecordingOwner: TaskOwner, @unchecked Sendable {
   let events = Log<String>()
   private let newest = Atomic<UInt64>(0)

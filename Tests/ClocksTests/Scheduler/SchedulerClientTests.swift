@@ -10,7 +10,7 @@ import Testing
 @Suite struct SchedulerClientTests {
   // MARK: - What comes first
 
-  /// Chooses as it is told, and notes what there was to choose from.
+  /// Chooses as `choice` says, and records the candidates.
   private final class Choosing: Chooser {
     let asked = Log<[Candidate]>()
     let choice: @Sendable ([Candidate]) -> Int

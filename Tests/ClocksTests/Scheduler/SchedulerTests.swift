@@ -87,7 +87,7 @@ import Testing
       for await clock in clocks {
         clock.scheduler.admitCurrentTask()
         gate.signal()
-        // Time enough for the next job, if it did not wait.
+        // Gives the next job enough time to run, if it did not wait.
         busy(for: 300)
         log.add("the externally started job has ended")
         return

@@ -171,7 +171,7 @@ import Testing
     case cancelledEarly(UInt64)
   }
 
-  /// A job is told from others by the number of its sleep, which stands for its task here.
+  /// Here the number of a sleep stands for the task, and so identifies the job.
   private func suspend(
     on virtualClock: VirtualClock, number nextSleep: inout UInt64,
     _ random: inout Mixer

@@ -36,7 +36,7 @@ private actor Entries {
   @Test(arguments: 1...3) func sleeps(_ hours: Int) async throws {
     let start = ContinuousClock.now
     try await Task.sleep(for: .seconds(3600 * hours))
-    // A microsecond passes with each reading of a clock: that by `sleep`, and the one here.
+    // A microsecond passes with each reading of a clock: one in `sleep`, and one here.
     #expect(ContinuousClock.now - start == .seconds(3600 * hours) + .microseconds(2))
   }
 

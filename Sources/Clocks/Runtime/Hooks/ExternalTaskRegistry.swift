@@ -66,7 +66,7 @@ enum ExternalTaskRegistry {
     if isEndAwaited.load(ordering: .sequentiallyConsistent) { look() }
   }
 
-  /// Runs `body` as soon as the jobs have ended, unless that takes longer than until `limit`.
+  /// Runs `body` as soon as the jobs have ended, if they end before `limit`.
   static func wait(
     for jobs: UnownedJobs.Present, until limit: RealTime, _ body: @escaping @Sendable () -> Void
   ) {
@@ -191,7 +191,7 @@ enum ExternalTaskRegistry {
 
   /// Adds a task that may be external, and returns its number; `nil` if the task has returned already. O(threads).
   ///
-  /// The owner retains the task until the owner has removed it, or was told that the task has returned.
+  /// The owner retains the task until the owner has removed it, or was notified that the task has returned.
   ///
   /// - Parameter onlyOwnerCanTell: Whether an `async let` of the task is external. Then the result is never `nil`. The
   ///   owner checks afterwards whether the task has returned in the meantime.
@@ -239,6 +239,6 @@ enum ExternalTaskRegistry {
     }
   }
 
-  /// Whether a job runs that may be executing an external task. O(threads).
+  /// Whether any running job may be executing an external task. O(threads).
   static var mayRunTasks: Bool { RunningJobs.lock.withLock { RunningJobs.isAny } }
 }

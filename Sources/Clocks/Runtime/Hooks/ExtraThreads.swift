@@ -67,7 +67,7 @@ enum ExtraThreads {
 
     private typealias SetName = @convention(c) (pthread_t, UnsafePointer<CChar>) -> CInt
 
-    /// Is looked up, because the header shows it to GNU programs only.
+    /// Looked up by name, because the header declares it for GNU programs only.
     private static let setName = RuntimeSymbol.function("pthread_setname_np", as: SetName.self)
 
     private static func startThread() {

@@ -34,7 +34,7 @@ enum RunningJobs {
   @exclusivity(unchecked) nonisolated(unsafe) private static var first: RunningJob?
   @exclusivity(unchecked) nonisolated(unsafe) private static var withoutThread: RunningJob?
 
-  /// Counts the moments at which it mattered which jobs were running.
+  /// The number of the latest epoch.
   private static let newestEpoch = Atomic<UInt64>(1)
 
   /// Notes that a job of `task` begins on the current thread, or an actor drain if `task` is 0. O(1).
@@ -50,7 +50,7 @@ enum RunningJobs {
     return record
   }
 
-  /// Notes that the job has ended that the current thread has begun last.
+  /// Notes the end of the job that the current thread has begun last.
   @_transparent
   static func end(_ record: RunningJob) {
     record.pointee.epoch.store(0, ordering: .sequentiallyConsistent)

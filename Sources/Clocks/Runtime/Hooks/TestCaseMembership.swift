@@ -26,7 +26,7 @@ enum TestCaseMembership {
   @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
   /// The oldest task that Swift Testing has created.
   @exclusivity(unchecked) nonisolated(unsafe) private static var oldest = UInt64.max
-  /// The newest one.
+  /// The newest task that Swift Testing has created.
   @exclusivity(unchecked) nonisolated(unsafe) private static var newest: UInt64 = 0
   @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256

@@ -71,7 +71,7 @@ struct UnownedJobs: ~Copyable {
       }
     }
 
-    /// Whether all have ended. Actor drains of tests that run at the same moment are waited for, too.
+    /// Whether all have ended, and so have the actor drains of tests that ran at that moment.
     ///
     /// Only the end of a running job can make this true. Requires `RunningJobs.lock`. O(threads).
     mutating func areOver() -> Bool {

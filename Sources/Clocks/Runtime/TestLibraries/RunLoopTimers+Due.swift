@@ -21,8 +21,8 @@ import Synchronization
       }
     }
 
-    /// Whether a timer of the owner is due that no thread has been told of. Called by a thread of the owner that is
-    /// about to run its run loop.
+    /// Whether the owner has a due timer of which no thread was notified. Called by a thread of the owner that is about
+    /// to run its run loop.
     static func takeOverdue(of owner: any PausableOwner) -> Bool {
       awaitBeginning()
       return lock.withLock {

@@ -4,7 +4,7 @@ import ClocksSupport
 ///
 /// A job may block its thread, a test may sleep on a clock that no task advances, or external work may never return.
 /// Then the test itself runs nothing. So a timer checks all schedulers regularly, and reports problems in their tests.
-/// When only tests are left that were reported and do not end, the watchdog ends the process (`StuckTests`).
+/// When all remaining tests were reported and do not end, the watchdog ends the process (`StuckTests`).
 enum Watchdog {
   static func start() { _ = hasStarted }
 

@@ -69,8 +69,8 @@ extension Scheduler {
     }
     if nesting.waits { waitForTestAround() }
     for (index, scope) in nesting.released.enumerated() {
-      // A released scope that ends makes a job of this test ready. Then the remaining scopes wait again; otherwise each
-      // end would let all of them look.
+      // A released scope that ends makes a job of this test ready. Then the remaining scopes wait again. Otherwise the
+      // end of each scope would release all others.
       let others = nesting.released[index...]
       if canRun.load(ordering: .acquiring), waitAgain(others) {
         for other in others { other.leaveTestAroundIfOver() }

@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  /// Jobs that each run until they are told to end.
+  /// Jobs that each run until `end` is called.
   private final class HeldJobs: Sendable {
     nonisolated(unsafe) static let jobs = newJobs(priority: 17)
 
@@ -114,8 +114,8 @@ import Testing
 
   /// A wait ends with the last of the jobs that were present when it began, in whatever order they end.
   ///
-  /// Two of the jobs run together, so there have to be two cores. In a process of its own, because a wait is also for
-  /// the running jobs of other tests.
+  /// Two of the jobs run together, so there have to be two cores. The test runs in a process of its own, because a wait
+  /// is also for the running jobs of other tests.
   @Test(.enabled(if: ProcessInfo.processInfo.processorCount > 1), .timeLimit(.minutes(10)))
   func aWaitEndsWithTheJobsThatWerePresent() async {
     await #expect(processExitsWith: .success) {

@@ -76,7 +76,7 @@ import Testing
     #expect(pause.becomeParallel(count.pause) == false)
     #expect(count.running == 1)
     pause.end(isInWait: false, count.resume)
-    // Another job that waits on the thread ends that, too.
+    // The job also stops being parallel if another job waits on its thread.
     #expect(pause.becomeParallel(count.pause) == true)
     pause.cover(count.pause, count.resume)
     #expect(count.running == 0)

@@ -92,8 +92,8 @@
 
     /// Virtual time has not moved when the real time of a run is over.
     ///
-    /// A short run for one source ends then, if it may be for real work. In a process of its own, because outside work
-    /// counts for all tests of a process.
+    /// A short run for one source ends then, if it may be for real work. The test runs in a process of its own, because
+    /// outside work counts for all tests of a process.
     @Test(arguments: [true, false], [(false, 0.05), (true, 0.05), (true, 60)])
     func aRunOfARunLoopLastsUntilASourceWasHandled(
       isForRealWork: Bool, run: (isForOneSource: Bool, seconds: Double)
