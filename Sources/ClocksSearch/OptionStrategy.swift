@@ -53,7 +53,7 @@ struct OptionStrategy {
 
   /// Returns the index of the step before which the next listed stall comes; `nil` if there is no such candidate.
   ///
-  /// - Parameter early: A sleep that wakes early. If it is given, only stalls count that are listed before it.
+  /// - Parameter early: A sleep that wakes early. If given, only stalls that are listed before it count.
   func nextStall(
     among candidates: borrowing ScratchBuffer<ScheduleStep>, before early: ScheduleStep? = nil
   ) -> Int? {

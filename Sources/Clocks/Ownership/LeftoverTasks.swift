@@ -52,7 +52,7 @@ struct LeftoverTasks {
     }
   }
 
-  /// Removes a task, unless its test still runs and is not the one that `maker` stands for. Returns what the caller
+  /// Removes a task if its test is over, or is the test that `maker` stands for. Returns what the caller
   /// releases without a lock.
   mutating func removeIfTestOver(_ task: UInt64, orMadeFor maker: UInt64 = 0) -> TestIsOver? {
     guard let test = tests[task], maker != 0 && test.maker == maker || test.isOver() else {

@@ -167,7 +167,7 @@ extension Scheduler {
 
   /// Suspends the current task until the test is idle. `isOwn` says whether the scheduler owns the task.
   ///
-  /// Returns the waiter, which knows why and by which task the wait was aborted, if it was.
+  /// Returns the waiter. If the wait was aborted, the waiter has the reason, and the task that caused it.
   @discardableResult
   nonisolated(nonsending) func settle(isOwn: Bool = true) async -> IdleWaiter {
     let waiter = IdleWaiter(isOwn: isOwn)

@@ -200,8 +200,9 @@ extension VirtualClock {
     { [sleeps = sleeps.pending] in sleeps.map(self.line) }
   }
 
-  /// The pending sleeps in wake order that end with a scope. A task of another test may sleep on a clock that was made
-  /// in the scope, and continues to.
+  /// The pending sleeps that end with a scope, in wake order.
+  ///
+  /// A task of another test may sleep on a clock that was made in the scope. That sleep continues.
   func sleeps(ofTasksOf scheduler: Scheduler) -> [SleepQueue.Pending] {
     guard self !== scheduler.scope?.virtualClock else { return sleeps.pending }
     return sleeps.pending.filter { sleep in

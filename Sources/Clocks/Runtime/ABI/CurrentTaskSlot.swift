@@ -45,7 +45,7 @@ struct CurrentTaskSlot {
       return here == there ? here[0] : nil
     }()
 
-    /// The distances of those words in this thread's variables that hold the current task whenever there is one.
+    /// The distances of the words, among this thread's variables, that hold the current task whenever there is one.
     private static func candidates() -> [UInt] {
       let runtime = LoadedImage.all(named: "libswift_Concurrency").first
       guard let found = runtime?.threadVariables else { return [] }

@@ -1,8 +1,8 @@
 #if os(Linux) && canImport(Glibc)
   /// The functions whose calls could not be replaced at load, so that time is real where they are called.
   ///
-  /// The process does not have them, or a library that is known to call them does not. Of the calls of a test bundle
-  /// nothing is known: it may make any of them, or none.
+  /// The process does not have them, or a library that is known to call them does not. Nothing is
+  /// known about the calls of a test bundle: it may make any of them, or none.
   enum LostCalls {
     /// Written at load, while the process has one thread.
     nonisolated(unsafe) private static var names: [StaticString] = []

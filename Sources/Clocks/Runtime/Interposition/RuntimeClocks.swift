@@ -93,7 +93,7 @@ package enum RuntimeClocks {
     typealias ReadClock =
       @convention(c) (clockid_t, UnsafeMutablePointer<timespec>) -> CInt
 
-    /// Makes the test bundle itself read virtual time, in a suite that was not written for it.
+    /// Makes the test bundle itself read virtual time, in an unedited suite.
     ///
     /// A bundle that contains this package reads real time, because the package does. Must be called once, while the
     /// process has one thread.

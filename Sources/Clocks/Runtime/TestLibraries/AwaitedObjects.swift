@@ -18,7 +18,7 @@ enum AwaitedObjects {
   private struct Waiters {
     /// One element for each test that waits.
     var tests: [Waits] = []
-    /// The signals since a thread waits, without those that were taken.
+    /// The number of signals since a thread began to wait, less those that were taken.
     ///
     /// Code whose waits are not seen may have taken some. Then time stands still until no thread waits, or the process
     /// is idle.

@@ -2,7 +2,7 @@ import ClocksSupport
 import Synchronization
 
 #if os(Linux) && canImport(Glibc)
-  /// The timers of run loops, which fire in virtual time in a suite that was not written for it.
+  /// The timers of run loops, which fire in virtual time in an unedited suite.
   ///
   /// For the next timer of a run loop, Foundation sets a timer of the kernel to an instant of the monotonic clock. Here
   /// a timed callback takes its place. When that is due, the kernel's timer is set to the present, and the thread that

@@ -55,7 +55,7 @@ extension Scheduler {
     guard isTestKnown, !isTestOver, !(isProcessWide && wasReported) else { return false }
     let xcTest = isProcessWide ? currentXCTest : nil
     return change { state in
-      // Tests that share a scheduler, and run at the same time, have the limit each. It begins again when one ends.
+      // Tests that share a scheduler, and run at the same time, each have the limit. It begins again when one ends.
       let unfinished = state.testLifetime.unfinished
       let tests = xcTest ?? unfinished.reduce(0, &+)
       return state.runningTime.add(duration, in: tests) > limit * max(1, unfinished.count)

@@ -15,7 +15,7 @@ struct ServedTime {
 
   /// Notes the present, and how much was withheld before it, including by the watchdog's present interval.
   ///
-  /// A check that writes a report may take seconds, and an instant may be noted after that within the check. If these
+  /// A check that writes a report may take seconds, and an instant may be noted after that in the same check. If these
   /// seconds were withheld from the instant, and only a sixteenth of real time counted, it would take sixteen times as
   /// long to make up for them.
   init() {
