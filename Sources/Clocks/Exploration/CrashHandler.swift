@@ -10,7 +10,7 @@ import Synchronization
 /// allocator, or interrupted it, the report is lost. An alarm ends the process if the report does not return.
 ///
 /// On a thread of a scheduler, the handler has a stack of its own (`SignalStack`). So a stack overflow is reported,
-/// too. On other threads that run jobs, such as those of user executors, there is no report of a stack overflow.
+/// too. On other threads that run jobs, such as those of custom executors, there is no report of a stack overflow.
 enum CrashHandler {
   /// Installs the handler when it is first read: before a run whose scope has a `crashed` closure. Thread-safe.
   static let installed: Void = {

@@ -33,7 +33,7 @@ extension ExternalTasks {
     var mayHaveRun = false
     /// Whether the task may have an `async let`. If so, the task is checked.
     var hasAsyncLets = false
-    /// The number of the task's jobs that run on user executors.
+    /// The number of the task's jobs that run on custom executors.
     var runs = 0
     /// Whether the task's job waits in virtual time, and holds its thread meanwhile.
     var isPaused = false

@@ -2,7 +2,7 @@ import ClocksSupport
 
 /// The tasks of a test that run, or may run, where the scheduler does not start their jobs.
 ///
-/// They run in an actor drain that works for another test, or on a user executor.
+/// They run in an actor drain that works for another test, or on a custom executor.
 /// `ExternalTasks.Entry.become` says which changes of state are legal.
 struct ExternalTasks: ~Copyable {
   private let isPassedByAddress = PassedByAddress()
@@ -13,7 +13,7 @@ struct ExternalTasks: ~Copyable {
   private var isVerified = true
   /// The number of external tasks for whose return the test waits.
   private(set) var external = 0
-  /// The number of tasks for whose jobs on user executors the test waits.
+  /// The number of tasks for whose jobs on custom executors the test waits.
   private(set) var running = 0
   private var stopped = 0
   /// Counts how often tasks became external or returned: while this stays the same, there is no progress.
@@ -71,7 +71,7 @@ struct ExternalTasks: ~Copyable {
     replace(id, by: entry)
   }
 
-  /// Notes that a job of a task begins on a user executor. Returns whether no other job of the task runs on one.
+  /// Notes that a job of a task begins on a custom executor. Returns whether no other job of the task runs on one.
   mutating func externalJobBegan(_ task: RetainedTask) -> Bool {
     noteMayRunExternally(task)
     var entry = entries[task.id]
@@ -83,7 +83,7 @@ struct ExternalTasks: ~Copyable {
     return entry.runs == 1
   }
 
-  /// Notes that a job of a task has ended on a user executor. Returns whether no other job of the task runs on one.
+  /// Notes that a job of a task has ended on a custom executor. Returns whether no other job of the task runs on one.
   mutating func externalJobEnded(_ id: UInt64) -> Bool {
     isVerified = false
     var entry = entries[id]

@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// The unfinished creations of owned tasks that begin on a user executor.
+/// The unfinished creations of owned tasks that begin on a custom executor.
 ///
 /// Thread A creates a task. The runtime hands the first job to the executor before the creation returns.
 /// Thread B is about to run the job on that executor before thread A has registered the task. So thread B postpones
@@ -60,7 +60,7 @@ enum CreationsOnExecutors {
   }
 }
 
-/// A user executor: a serial executor, or a task executor that tasks prefer.
+/// A custom executor: a serial executor, or a task executor that tasks prefer.
 struct CustomExecutor: Equatable {
   private let reference: ExecutorWords
   private let isSerial: Bool
