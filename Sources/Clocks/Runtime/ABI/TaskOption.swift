@@ -15,6 +15,22 @@ struct TaskOption {
   /// The kind of an option with a task's serial executor.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) static var serialKind: UInt = 0
 
+  /// Returns where the options state a preference for no executor; `nil` if they do not.
+  static func emptyPreference(
+    in options: UnsafeRawPointer?
+  ) -> UnsafeMutablePointer<ExecutorWords>? {
+    var next = options
+    while let option = next {
+      if option.load(fromByteOffset: TaskABI.Option.kind, as: UInt.self) == preferenceKind {
+        let words = UnsafeMutableRawPointer(mutating: option + TaskABI.Option.executor)
+          .assumingMemoryBound(to: ExecutorWords.self)
+        if words.pointee.object == 0 { return words }
+      }
+      next = option.load(fromByteOffset: TaskABI.Option.next, as: UnsafeRawPointer?.self)
+    }
+    return nil
+  }
+
   #if os(Linux) && canImport(Glibc)
     /// Creates a task with each kind. Each also has a name, so that its list has more than one option.
     static func learn() {

@@ -14,14 +14,23 @@ enum Hops {
 
   /// Calls `make` with the preference before a task's options. A later option wins, so a preference that the
   /// caller has stated is kept.
+  ///
+  /// `Task.immediate` and `executorPreference: nil` state a preference for no executor. That option names the executor
+  /// meanwhile: it is a variable of the function that creates the task.
   static func withPreference<Made>(
     _ options: UnsafeRawPointer?, _ make: (UnsafeRawPointer?) -> Made
   ) -> Made {
     // The task releases the executor when it is over.
     _ = Unmanaged.passRetained(executor)
+    let words = ExecutorWords(executor.asUnownedTaskExecutor())
+    if let preferred = TaskOption.emptyPreference(in: options) {
+      let none = preferred.pointee
+      preferred.pointee = words
+      defer { preferred.pointee = none }
+      return make(options)
+    }
     var preference = TaskOption(
-      kind: TaskOption.preferenceKind, next: options,
-      executor: ExecutorWords(executor.asUnownedTaskExecutor()))
+      kind: TaskOption.preferenceKind, next: options, executor: words)
     return withUnsafePointer(to: &preference) { make(UnsafeRawPointer($0)) }
   }
 

@@ -106,7 +106,7 @@ struct CustomExecutor: Equatable {
         // Neither a default actor nor the default executor has a table.
         if executor.table != 0 { return .custom(Self(reference: executor, isSerial: true)) }
         if executor.object != 0 { return .defaultActor }
-      } else {
+      } else if executor.object != 0 {
         found = Self(reference: executor, isSerial: false)
       }
     }
