@@ -29,7 +29,9 @@ final class UnownedBlock: @unchecked Sendable {
   /// The owner that counts the block anyway; `nil` if there is none.
   private let former: ObjectIdentifier?
   /// The number that `next` has given to the block. Written once, under the lock, before `next`.
-  @exclusivity(unchecked) private var number: UInt64 = 0
+  ///
+  /// Atomic, because ThreadSanitizer does not see that a thread that reads `next` also sees what was written before it.
+  private let number = Atomic<UInt64>(0)
   /// The owner that has adopted the test case. Written once, under the lock.
   private let next = AtomicLazyReference<TaskOwner>()
   private let hasBegun = Atomic(false)
@@ -107,7 +109,8 @@ final class UnownedBlock: @unchecked Sendable {
 
   private func count(for owner: TaskOwner) {
     if ObjectIdentifier(owner) == former { return }
-    number = owner.workBegan(on: queue.blockQueue, isBarrier: isBarrier)
+    let number = owner.workBegan(on: queue.blockQueue, isBarrier: isBarrier)
+    self.number.store(number, ordering: .relaxed)
     _ = next.storeIfNil(owner)
     // Thread A, the current one, has stored the owner. Thread B, which begins the block, stores `hasBegun`, and then
     // looks for the owner. So at least one of them notifies the owner.
@@ -124,7 +127,7 @@ final class UnownedBlock: @unchecked Sendable {
     self.mark.store(mark, ordering: .relaxed)
     hasBegun.store(true, ordering: .releasing)
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    if let owner { owner.workRuns(number, mark: mark) }
+    if let owner { owner.workRuns(number.load(ordering: .relaxed), mark: mark) }
   }
 
   func end() {
@@ -132,6 +135,6 @@ final class UnownedBlock: @unchecked Sendable {
     hasEnded = true
     stopWaiting()
     Self.lock.unlock()
-    owner?.workEnded(number)
+    owner?.workEnded(number.load(ordering: .relaxed))
   }
 }
