@@ -61,6 +61,11 @@ struct DispatchedBlocks {
     countAgainWithTargets(entry)
   }
 
+  /// Reads for all queues whether they are suspended or inactive. O(queues).
+  mutating func noteSuspensions() {
+    for queue in queues.values.map(\.identity) { noteSuspension(of: queue) }
+  }
+
   /// Amortized O(1) for a queue whose target has not changed.
   private mutating func entry(of queue: BlockQueue) -> Queue {
     if queues.count >= mostQueues {

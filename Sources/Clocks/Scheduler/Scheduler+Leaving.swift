@@ -6,7 +6,11 @@ extension Scheduler {
   @discardableResult
   func retain() -> Bool {
     let isOnlyClock = TaskOwnership.shared.retain(self, newestTask: UnownedTask.newestID)
-    if isOnlyClock { isWithoutClock.store(false, ordering: .relaxed) }
+    if isOnlyClock, isWithoutClock.load(ordering: .relaxed) {
+      isWithoutClock.store(false, ordering: .relaxed)
+      // Owners without a clock are not notified.
+      change { $0.idleness.dispatchedBlocks.noteSuspensions() }
+    }
     return isOnlyClock
   }
 

@@ -175,6 +175,29 @@ import Testing
       }
     }
 
+    @Test(arguments: [false, true]) func aQueueIsResumedWhileThereIsNoClock(hasOtherJob: Bool) async
+    {
+      for _ in 1...6 {
+        await continueOnAQueue()
+        let (queue, done) = (DispatchQueue(label: "early"), Tally())
+        func begin() async {
+          let clock = TestClock()
+          await clock.settle()
+          queue.suspend()
+          queue.async {
+            usleep(20_000)
+            done.add()
+          }
+          withExtendedLifetime(clock) {}
+        }
+        await begin()
+        if hasOtherJob { await Task.detached {}.value }
+        queue.resume()
+        await settleOnANewClock()
+        #expect(done.value == 1)
+      }
+    }
+
     /// Who makes no clock is not kept from suspending, cancelling or releasing a source.
     @Test func aSourceIsCancelledOrSuspendedBeforeTheFirstClock() async {
       for _ in 1...6 {
