@@ -97,7 +97,8 @@ public struct Lock: ~Copyable, @unchecked Sendable {
   #if !canImport(CRT) && !canImport(WASILibc)
     /// Takes a lock. Returns `false` if the current thread holds it, or if the wait takes too long.
     ///
-    /// The wait takes too long after `limit` and 1,000 yields if the holder waits for something, else after ten seconds.
+    /// The wait takes too long after `limit` and 1,000 yields, if the holder waits for something whenever this then looks,
+    /// 100 times; and after ten seconds at the latest.
     ///
     /// The limit is for a signal handler that waits for itself. Thread A holds a lock, and its handler waits for another
     /// one, which thread B holds; B waits for A's lock. Or the handler has interrupted A just after A has taken the
@@ -113,14 +114,17 @@ public struct Lock: ~Copyable, @unchecked Sendable {
     public func lock(within limit: Duration) -> Bool {
       if GivenUp.isRecent { return false }
       let (limit, limitOfRunning) = (RealTime(in: limit), RealTime(in: .seconds(10)))
-      var yields = 0
-      while !limit.hasPassed || yields < 1_000 || canHolderRun && !limitOfRunning.hasPassed {
+      // A holder that runs may wait for a moment, for example for another lock.
+      var (yields, waits) = (0, 0)
+      while waits < 100, !limitOfRunning.hasPassed {
         #if os(Linux) && canImport(Glibc)
           if mutex.pointee.__data.__owner == Self.currentThread { return false }
         #endif
         sched_yield()
         yields += 1
         if pthread_mutex_trylock(mutex) == 0 { return true }
+        guard limit.hasPassed, yields >= 1_000 else { continue }
+        waits = canHolderRun ? 0 : waits + 1
       }
       GivenUp.note()
       return false
