@@ -293,7 +293,7 @@ guarantee(
     "A reading of the time is exact, and in a signal handler it does not wait for the thread that it has interrupted",
     "SignalHandlerTests|PublishedTimeTests",
     ("Lock.lock", "mutex.pointee.__data.__owner == Self.currentThread", "false"),
-    ("Lock.lock", "|| canHolderRun && !limitOfRunning.hasPassed", ""),
+    ("Lock.lock", "waits = canHolderRun ? 0 : waits + 1", "waits += 1"),
     ("VirtualClock.move", "if let published { published.now.write(instant) }", ""),
     ("PublishedDuration.value", "if writes.load(ordering: .relaxed) == number { return value }", "return value"),
     ("TaskOwnership.ownerIfAvailable", "lock.withLockIfAvailable { lookUp(id, running) } ?? running",
@@ -327,6 +327,7 @@ guarantee(
     ("UnownedBlock.end", "hasEnded = true", ""),
     ("DispatchCalls.sourceCreate", "kind.isMerged ? test : owner.map({ .owner($0) })", "owner.map({ .owner($0) })"),
     ("DispatchedBlock.Test.workBegan", "owner.blockBegan(", "owner.workBegan("),
+    ("Scheduler.retain", "change { $0.idleness.dispatchedBlocks.noteSuspensions() }", ""),
     ("JobRuns.run", "return RuntimeHooks.runWithoutOwner(job, body)", "return body()"),
     ("TaskOwnership.lookUp", "|| id > running.registration.watermark", "|| true"),
     ("TaskCreation.hasMade", "return TaskOwnership.shared.register(newUnownedTask: id)", "return"),
@@ -354,6 +355,13 @@ guarantee(
 )
 
 # --- Exploration and recordings
+
+guarantee(
+    "A search orders the hops of each task, whatever executor its creation names",
+    "EmptyPreferenceTests",
+    ("Hops.withPreference", "if let preferred = TaskOption.emptyPreference(in: options) {", "if false, let preferred = TaskOption.emptyPreference(in: options) {"),
+    ("CustomExecutor.first", "} else if executor.object != 0 {", "} else {"),
+)
 
 guarantee(
     "The search tries each order once, within its limits, and shards divide it",
@@ -514,6 +522,8 @@ guarantee(
     ("IsolatedDeinits.deinitOnExecutor", "!isDefaultActor(object, executor),", ""),
     ("SchedulerState.awaitsThreadOfDispatch", "scope.blockWithoutThread?.number != block", "scope.blockWithoutThread == nil"),
     ("IdleProcess.mayOutsideAct", "outside?.since.lasts(.milliseconds(200)) == false", "true"),
+    ("SchedulerState.pollWaits", "isAnyReady || isOtherJobRunning || scope.isAnySleepDue", "isAnyReady || isOtherJobRunning"),
+    ("SchedulerState.pollWaits", "isAnyReady || isOtherJobRunning || scope.isAnySleepDue", "scope.isAnySleepDue"),
     ("ExternalTasks.setPaused", "replace(id, by: entry)", "_ = entry"),
     ("ThreadWaits.holdsMain", "case .job: isJobOnMain", "case .job: isMain"),
     ("JobRuns.withWaits", "return body(ThreadWaits.ofThread)", "return body(nil)"),

@@ -29,7 +29,7 @@ extension EverywhereCommandTests {
   // MARK: - Records
 
   /// Of two test cases of a test, one ends. The process ends during the other, and a second process runs another test.
-  @Test(.enabled(if: isTested && !hasSanitizer))
+  @Test(.enabled(if: isTested))
   func aTestThatIsCutOffHasEachFailureOnce() async throws {
     let script = #"""
       printf '%s\n' "$process" '{"began":"T.C/a(_:)"}' '{"began":"T.C/a(_:)"}' \
@@ -51,7 +51,7 @@ extension EverywhereCommandTests {
   }
 
   /// The repetition leaves no record.
-  @Test(.enabled(if: isTested && !hasSanitizer))
+  @Test(.enabled(if: isTested))
   func theTimesOfARepetitionThatEndsEarlyAreNotCompared() async throws {
     let script = #"""
       printf '%s\n' "$process" '{"began":"T.C/a()"}' \
@@ -66,7 +66,7 @@ extension EverywhereCommandTests {
   }
 
   /// The second process ends before the test begins.
-  @Test(.enabled(if: isTested && !hasSanitizer))
+  @Test(.enabled(if: isTested))
   func aTestThatIsMissingInAnOrderHasNotPassedInAll() async throws {
     let script = #"""
       printf '%s\n' "$process" '{"began":"T.C/a()"}' \
@@ -79,7 +79,7 @@ extension EverywhereCommandTests {
   }
 
   /// As of several tests that sleep for the longest duration.
-  @Test(.enabled(if: isTested && !hasSanitizer)) func aSumOfLongSleepsEndsNoProcess() async throws {
+  @Test(.enabled(if: isTested)) func aSumOfLongSleepsEndsNoProcess() async throws {
     let script = #"""
       printf '%s\n' "$process" '{"began":"T.C/a()"}' \
         '{"name":"T.C/a()","passed":true,"virtual":true,"virtualSeconds":1e21}' > 1.jsonl
@@ -93,7 +93,7 @@ extension EverywhereCommandTests {
   // MARK: - The report
 
   /// The text of the report is longer than the buffer of the output, which nothing reads.
-  @Test(.enabled(if: isTested && !hasSanitizer))
+  @Test(.enabled(if: isTested))
   func theReportIsWrittenAlthoughTheReaderOfTheTextHasEnded() async throws {
     let script = #"""
       printf '%s\n' "$process" '{"began":"T.C/a()"}' > 1.jsonl
@@ -112,7 +112,7 @@ extension EverywhereCommandTests {
   }
 
   /// The script and the command write into the same file.
-  @Test(.enabled(if: isTested && !hasSanitizer), arguments: [">", ">>"])
+  @Test(.enabled(if: isTested), arguments: [">", ">>"])
   func theReportMayGoToTheOutput(_ redirection: String) async throws {
     let script = #"""
       echo 'from the suite'
@@ -131,7 +131,7 @@ extension EverywhereCommandTests {
     }
   }
 
-  @Test(.enabled(if: isTested && !hasSanitizer))
+  @Test(.enabled(if: isTested))
   func anEarlierReportIsRemovedThroughALink() async throws {
     try await withTemporaryPath { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -146,7 +146,7 @@ extension EverywhereCommandTests {
   }
 
   /// The folder of shared memory contains ordinary files.
-  @Test(.enabled(if: isTested && !hasSanitizer && access("/dev/shm", W_OK) == 0))
+  @Test(.enabled(if: isTested && access("/dev/shm", W_OK) == 0))
   func anEarlierReportInSharedMemoryIsRemoved() async throws {
     let path = "/dev/shm/clocks-everywhere-\(UUID())"
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -158,7 +158,7 @@ extension EverywhereCommandTests {
   }
 
   /// The folder of `/dev/stdout`, for example, is not writable either. A superuser may write anywhere.
-  @Test(.enabled(if: isTested && !hasSanitizer && geteuid() != 0))
+  @Test(.enabled(if: isTested && geteuid() != 0))
   func theFolderOfAReportThatExistsNeedNotBeWritable() async throws {
     try await withTemporaryPath { folder in
       let manager = FileManager.default
@@ -176,7 +176,7 @@ extension EverywhereCommandTests {
 
   // MARK: - The library
 
-  @Test(.enabled(if: isTested && !hasSanitizer))
+  @Test(.enabled(if: isTested))
   func theFolderOfTheCommandMayContainSpacesAndColons() async throws {
     try await withTemporaryPath { temporary in
       let folder = "\(temporary)/a b:c"
@@ -219,7 +219,7 @@ extension EverywhereCommandTests {
   ///
   /// A process with the name of the first one's file replaces that file.
   @Test(
-    .enabled(if: isTested && !hasSanitizer),
+    .enabled(if: isTested),
     arguments: [
       (name: nil, found: "/dev/null"), (name: "all.profraw", found: "/dev/null"),
       (name: "%t/all.profraw", found: "/dev/null"), (name: "%p.profraw", found: "%p.profraw"),

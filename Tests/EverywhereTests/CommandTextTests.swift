@@ -84,7 +84,7 @@ extension EverywhereCommandTests {
     }
   }
 
-  @Test(.enabled(if: isTested && !hasSanitizer)) func swiftTestRunsOneTestForAToken() async throws {
+  @Test(.enabled(if: isTested)) func swiftTestRunsOneTestForAToken() async throws {
     let (child, calls) = try await runSwiftTest(
       ["--replay", "\(Self.suite)/onTheMainActor()@7"],
       [
@@ -135,7 +135,7 @@ extension EverywhereCommandTests {
   // MARK: - The build
 
   /// `swift test` warns when the command only builds, and no test matches.
-  @Test(.enabled(if: isTested && !hasSanitizer && areThreadsShown))
+  @Test(.enabled(if: isTested && areThreadsShown))
   func theBuildWritesNothing() async throws {
     let (child, calls) = try await runSwiftTest([], ["--quiet"])
     #expect(child.exitCode == 0, "\(child.standardOutput)\(child.standardError)")

@@ -233,6 +233,7 @@ struct ThreadState {
   /// Records for the next jobs that begin on the thread.
   var unusedRecords: RunningJob?
   var creation = TaskCreationState.none
+  var clockReadings = ClockReadings()
   /// Whether a task may have ended in an actor drain on the thread (`RuntimeHooks.noteEndOfTask`).
   var mayHaveEndedTask = false
 

@@ -76,6 +76,7 @@ import Synchronization
       guard instant != DispatchTimes.now, let owner = ThreadContext.runningOwner?.pausingAll,
         let delay = DispatchTimes.delay(until: instant, for: owner), delay > .zero
       else { return nil }
+      ClockReadings.threadWaits()
       // Signals that are not all seen could not end the pause in time.
       let waits = observe == nil ? ThreadWaits.ofThread : nil
       let method = waits?.work == .method ? waits : nil
@@ -130,6 +131,7 @@ import Synchronization
       guard let owner = ThreadContext.runningOwner?.pausingAll else { return nil }
       let delay = date.duration - present.duration
       guard delay > .zero else { return ETIMEDOUT }
+      ClockReadings.threadWaits()
       let wait = ConditionWait(for: condition)
       let callback = TimedCallback("a wait with a limit") { wait.broadcast() }
       guard owner.enqueue(callback, after: delay) else { return nil }

@@ -202,6 +202,7 @@ final class ThreadWaits: @unchecked Sendable {
     holdsTime: Bool = false, inRunLoop: Bool = false, unless isReady: () -> Result? = { nil },
     _ wait: () -> Result
   ) -> Result {
+    ClockReadings.threadWaits()
     let isInWait = pause.hasBegun
     let heldTime = self.holdsTime.load(ordering: .relaxed)
     let wasInRunLoop = isInRunLoop.exchange(inRunLoop, ordering: .sequentiallyConsistent)

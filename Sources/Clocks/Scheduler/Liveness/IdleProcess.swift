@@ -92,6 +92,11 @@ enum IdleProcess {
 
   /// Returns the time to the next look.
   private static func look(at tests: [Scheduler]) -> Duration {
+    let polling = tests.filter { $0.letOthersRunBesidePolling() }
+    if !polling.isEmpty {
+      quickLooks = 20
+      return intervals.shortest
+    }
     let held = tests.filter { $0.changeWithoutThread { $0.isHeld } }
     let progress = held.map { $0.changeWithoutThread { $0.progress } }
     guard !held.isEmpty else {

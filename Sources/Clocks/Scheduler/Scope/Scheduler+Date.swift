@@ -2,7 +2,7 @@ import ClocksSupport
 
 // Code of the test may read a clock in a signal handler. The handler may have interrupted a thread that holds the
 // scheduler's lock, or the memory allocator's. So a reading takes neither. The
-// microsecond that passes with it is left out if the lock is not available.
+// microsecond that passes with it (`ClockPolling`) is left out if the lock is not available.
 extension Scheduler {
   #if !canImport(CRT) && !canImport(WASILibc)
     /// Returns the reading of a system clock in the scope's time; `nil` if that is real.
@@ -14,16 +14,6 @@ extension Scheduler {
       return scope.start.reading(of: clock, after: published.time(ofDate: isDate))
     }
   #endif
-
-  /// Lets a microsecond pass, in an unedited suite.
-  func letTimePassWithReading() {
-    guard let scope, scope.options.isUnedited else { return }
-    _ = changeIfAvailable { state in
-      guard let current = state.scope, current.movesTime, !current.hasTestClock else { return }
-      let virtualClock = scope.virtualClock
-      virtualClock.move(to: virtualClock.instant(after: .microseconds(1)))
-    }
-  }
 }
 
 /// A timed callback that waits for its instant in a scope.

@@ -113,6 +113,8 @@ final class ScopeState {
   @exclusivity(unchecked) var parallelJobs: [Int: ParallelJob] = [:]
   /// How often the threads that hold the test have run, and since when they have not run again.
   @exclusivity(unchecked) var held: (turns: UInt64, since: ServedTime)?
+  /// The last loop found that polls a clock while other tasks can run; `nil` from when these may run beside it.
+  @exclusivity(unchecked) var polling: ClockPolling?
   /// The earliest block that waits for a thread of Dispatch, and the virtual instant at which it became the earliest.
   @exclusivity(unchecked) var blockWithoutThread: (number: UInt64, since: Duration)?
   /// Reads where jobs begin; `nil` before there is an invariant, and in one of very many runs.
