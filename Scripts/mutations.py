@@ -513,7 +513,7 @@ guarantee(
 )
 guarantee(
     "A test goes on whose threads wait for each other, and is exact again when they do",
-    "EverywhereSampleTests|JobPauseTests|ThreadWaitsTests|BlockQueueTests|IdleProcessTests",
+    "EverywhereSampleTests|JobPauseTests|ThreadWaitsTests|BlockQueueTests|IdleProcessTests|ClockReadingsTests",
     ("ThreadWaits.becomeParallel", "block = owner.workBegan(on: .parallelJob)", "block = 0"),
     ("LimitedWait.wait", "guard owner.enqueue(callback, after: delay)", "guard owner.enqueue(callback, after: delay * 2)"),
     ("DispatchedBlocks.firstThatMayBegin", "!taken.contains(ObjectIdentifier(queue))", "true"),
@@ -524,6 +524,7 @@ guarantee(
     ("IdleProcess.mayOutsideAct", "outside?.since.lasts(.milliseconds(200)) == false", "true"),
     ("SchedulerState.pollWaits", "isAnyReady || isOtherJobRunning || scope.isAnySleepDue", "isAnyReady || isOtherJobRunning"),
     ("SchedulerState.pollWaits", "isAnyReady || isOtherJobRunning || scope.isAnySleepDue", "scope.isAnySleepDue"),
+    ("ThreadWaits.paused", "ClockReadings.threadWaits()", ""),
     ("ExternalTasks.setPaused", "replace(id, by: entry)", "_ = entry"),
     ("ThreadWaits.holdsMain", "case .job: isJobOnMain", "case .job: isMain"),
     ("JobRuns.withWaits", "return body(ThreadWaits.ofThread)", "return body(nil)"),
