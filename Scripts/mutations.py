@@ -305,9 +305,11 @@ guarantee(
 guarantee(
     "A task belongs to the test that made it, and no other test takes it over",
     "OwnershipTests|EarlyTaskTests|BetweenClocksTests|SharedActorTests|SharedClockTests|RuntimeHooksTests|LifetimeTests|OtherThreadTests|UnfinishedCreationsTests",
-    ("UnfinishedCreations.awaitEndOfAny", ".milliseconds(100) : .seconds(10)", ".milliseconds(100) : .milliseconds(1)"),
+    ("UnfinishedCreations.awaitEnd", ".milliseconds(100) : .seconds(10)", ".milliseconds(100) : .milliseconds(1)"),
     ("UnfinishedCreations.Creation.endsByItself", "!runsUserCode || ", "true || "),
     ("TestCaseMembership.awaitCreation", "!isMember(id)", "false"),
+    ("UnfinishedCreations.awaitTestCase", "if let own, own.maker < task { return own.maker }", ""),
+    ("UnfinishedCreations.awaitUnknown", "!$0.runsUserCode", "true"),
     ("TaskOwnership.registerUnowned", "watermarks.min()", "watermarks.max()"),
     ("TaskOwnership.registerUnowned", "!watermarks.contains(.max)", "true"),
     ("TaskOwnership.owner", "isFirst || ", ""),

@@ -198,7 +198,7 @@ import Testing
       }
     }
 
-    /// Who makes no clock is not kept from suspending, cancelling or releasing a source.
+    /// The test waits neither for a source that is cancelled, nor for one that is suspended.
     @Test func aSourceIsCancelledOrSuspendedBeforeTheFirstClock() async {
       for _ in 1...6 {
         await continueOnAQueue()

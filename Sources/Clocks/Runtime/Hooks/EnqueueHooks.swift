@@ -120,7 +120,7 @@ extension RuntimeHooks {
     guard !TaskOwnership.shared.isEmpty else { return nil }
     var owner = ThreadContext.runningOwner
     if !task.isCurrent {
-      UnfinishedCreations.awaitEnd(of: task.id)
+      UnfinishedCreations.awaitOwner(of: task.id)
       owner = TaskOwnership.shared.owner(ofReadyJob: task.id, on: owner).owner
     }
     return owner?.isVirtual == true ? owner : nil

@@ -145,7 +145,7 @@ enum RuntimeHooks {
       let id = taskID(of: job)
       if let context, id != 0 { context.pointee.arrivedTask = id }
       let running = ThreadContext.owner(on: context)
-      UnfinishedCreations.awaitEnd(of: id)
+      UnfinishedCreations.awaitOwner(of: id)
       var isFirst = false
       if let thread { isFirst = Self.isFirst(job, on: thread) }
       var (owner, isNew) = ownership.owner(ofReadyJob: id, on: running, isFirst: isFirst)
@@ -228,7 +228,7 @@ extension ThreadContext {
     guard let current = RuntimeFunctions.currentTask else { return owner }
     let id = Clocks.taskID(of: current)
     if id == task { return owner }
-    UnfinishedCreations.awaitEnd(of: id, mayGiveUp: true)
+    UnfinishedCreations.awaitOwner(of: id, mayGiveUp: true)
     return TaskOwnership.shared.ownerIfAvailable(of: id, on: owner)
   }
 
@@ -247,7 +247,7 @@ extension ThreadContext {
     guard let current = RuntimeFunctions.currentTask else { return owner }
     let task = Clocks.taskID(of: current)
     if task == context.pointee.taskID { return owner }
-    UnfinishedCreations.awaitEnd(of: task)
+    UnfinishedCreations.awaitOwner(of: task)
     return TaskOwnership.shared.owner(of: task, on: owner)
   }
 }

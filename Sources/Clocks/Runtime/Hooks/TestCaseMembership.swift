@@ -83,10 +83,10 @@ enum TestCaseMembership {
   ) -> TaskOwner? {
     guard isOn else { return nil }
     // A block has no current task. What it creates is younger than the task that runs the test case.
-    let maker = currentMaker ?? ofBlock
+    let current = currentMaker ?? ofBlock
     // If the task is older than the current one, the current one has not created it, but resumed it.
-    guard maker != 0, taskID(of: task) > maker else { return nil }
-    awaitCreation(of: maker)
+    guard current != 0, taskID(of: task) > current else { return nil }
+    let maker = awaitCreation(of: current)
     let known = former?.testCase ?? 0
     let (owner, isFull): (TaskOwner?, Bool) = lock.withLock {
       let id = taskID(of: task)
@@ -109,9 +109,9 @@ enum TestCaseMembership {
   /// Calls no closure, because each task is noted, and a debug build would call a generic function.
   static func noteMadeWithoutOwner(_ task: UnownedJob, isCertain: Bool = true) -> Bool {
     guard isOn, !TaskStatus(of: task).isOver else { return true }
-    let maker = UnownedTask.currentID ?? ofBlock
-    if maker == 0 { return true }
-    awaitCreation(of: maker)
+    let current = UnownedTask.currentID ?? ofBlock
+    if current == 0 { return true }
+    let maker = awaitCreation(of: current)
     let id = taskID(of: task)
     lock.lock()
     // Under the lock, because an owner may have come meanwhile, and adopted the test case.
@@ -130,9 +130,11 @@ enum TestCaseMembership {
   }
 
   /// Waits until the current task is a member, if another thread is creating it.
+  ///
+  /// Returns the task, or what stands for it (`UnfinishedCreations.awaitTestCase`).
   @_transparent
-  private static func awaitCreation(of id: UInt64) {
-    if UnfinishedCreations.isAny, !isMember(id) { UnfinishedCreations.awaitEnd(of: id) }
+  private static func awaitCreation(of id: UInt64) -> UInt64 {
+    UnfinishedCreations.isAny && !isMember(id) ? UnfinishedCreations.awaitTestCase(of: id) : id
   }
 
   /// The test case of the block that the current thread runs; 0 if it runs none.
@@ -148,8 +150,8 @@ enum TestCaseMembership {
   /// If an owner has adopted the job's task since the job began, returns that owner.
   static var ofThread: (testCase: UInt64, owner: TaskOwner?) {
     guard isOn else { return (0, nil) }
-    guard let maker = currentMaker else { return (ofBlock, nil) }
-    awaitCreation(of: maker)
+    guard let current = currentMaker else { return (ofBlock, nil) }
+    let maker = awaitCreation(of: current)
     return lock.withLock {
       if let testCase = testCase(of: maker) { return (testCase, nil) }
       return (0, TaskOwnership.shared.knownOwner(of: maker))
@@ -264,7 +266,7 @@ enum TestCaseMembership {
     _ id: UInt64, by owner: TaskOwner,
     _ take: (RetainedTask, _ isTestCase: Bool) -> [RetainedTask]
   ) -> UInt64? {
-    awaitCreation(of: id)
+    let id = awaitCreation(of: id)
     var over: [RetainedTask] = []
     var found: UInt64?
     let adopted: [RetainedTask] = lock.withLock {

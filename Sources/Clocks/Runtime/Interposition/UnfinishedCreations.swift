@@ -13,6 +13,8 @@ enum UnfinishedCreations {
   private struct Creation {
     var number: UInt64
     var thread: Int32
+    /// The task that creates the other one; 0 if there is none. The created task is newer.
+    var maker: UInt64
     var runsUserCode: Bool
 
     /// Whether the creation ends without the help of the threads that wait for it.
@@ -42,46 +44,70 @@ enum UnfinishedCreations {
   ///
   /// - Parameter runsUserCode: Whether a custom executor receives the task's first job meanwhile.
   static func during<Result>(runsUserCode: Bool = false, _ make: () -> Result) -> Result {
-    let thread = OutsideWork.currentThread
+    let (thread, maker) = (OutsideWork.currentThread, UnownedTask.currentID ?? 0)
     let number = lock.withLock {
       newest += 1
-      creations.append(Creation(number: newest, thread: thread, runsUserCode: runsUserCode))
+      creations.append(
+        Creation(number: newest, thread: thread, maker: maker, runsUserCode: runsUserCode))
       return newest
     }
     defer { lock.withLock { creations.removeAll { $0.number == number } } }
     return make()
   }
 
-  /// Waits until an unknown task is registered, if other threads create tasks now.
+  /// Waits until an unknown task has its owner, if other threads create tasks on default actors now.
   ///
   /// - Parameter mayGiveUp: Whether the thread may run a signal handler, which has interrupted the holder of a lock.
   @_transparent
-  static func awaitEnd(of task: UInt64, mayGiveUp: Bool = false) {
-    if isAny { awaitEndOfAny(of: task, mayGiveUp) }
+  static func awaitOwner(of task: UInt64, mayGiveUp: Bool = false) {
+    if isAny { awaitUnknown(task, mayGiveUp) }
   }
 
-  /// A creation that runs no user code ends soon, unless its thread gets no processor.
-  ///
-  /// A thread that creates a task itself does not wait. The wait is limited, because a thread may hold a lock here that
-  /// the creation needs.
   @inline(never)
-  private static func awaitEndOfAny(of task: UInt64, _ mayGiveUp: Bool) {
+  private static func awaitUnknown(_ task: UInt64, _ mayGiveUp: Bool) {
     guard task != 0, TaskOwnership.shared.isKnown(task, mayGiveUp: mayGiveUp) == false else {
       return
     }
+    awaitEnd(of: task, mayGiveUp) { !$0.runsUserCode }
+  }
+
+  /// Waits until an unknown task is noted as one of a test case, if other threads create tasks now.
+  ///
+  /// - Returns: The task. If a custom executor runs it within its creation, on the same thread, the creating task, which
+  ///   has the same test case.
+  @inline(never)
+  static func awaitTestCase(of task: UInt64) -> UInt64 {
+    let thread = OutsideWork.currentThread
+    // The outermost creation: the others are made by tasks that are not noted either.
+    let own = lock.withLock { creations.first { $0.thread == thread && $0.runsUserCode } }
+    if let own, own.maker < task { return own.maker }
+    awaitEnd(of: task) { _ in true }
+    return task
+  }
+
+  /// Waits until the creations are over that may make a task.
+  ///
+  /// A creation that runs no user code ends soon, unless its thread gets no processor. A thread that creates a task itself
+  /// does not wait. The wait is limited, because a thread may hold a lock here that the creation needs, and because an
+  /// executor may run a job for long within its `enqueue`.
+  private static func awaitEnd(
+    of task: UInt64, _ mayGiveUp: Bool = false, _ isAwaited: (Creation) -> Bool
+  ) {
     let thread = OutsideWork.currentThread
     let last =
       lock.withLock(mayGiveUp: mayGiveUp) {
         creations.contains { $0.thread == thread } ? 0 : newest
       } ?? 0
     let limit = RealTime(in: mayGiveUp ? .milliseconds(100) : .seconds(10))
+    let limitOfUserCode = RealTime(in: .seconds(1))
     func isAnyLeft() -> Bool {
       lock.withLock(mayGiveUp: mayGiveUp) {
-        creations.contains { $0.number <= last && $0.endsByItself }
+        creations.contains {
+          $0.number <= last && $0.maker < task && isAwaited($0) && $0.endsByItself
+            && !($0.runsUserCode && limitOfUserCode.hasPassed)
+        }
       } ?? false
     }
-    while isAnyLeft(), !limit.hasPassed {
-      yieldThread()
-    }
+    while isAnyLeft(), !limit.hasPassed { yieldThread() }
   }
 }

@@ -51,7 +51,7 @@ extension SchedulerState {
       idleness.thread == .acting && context.pointee.isOfPump
       && context.pointee.number == idleness.threadNumber
     let job = isActing ? activity.running?.number ?? 0 : 0
-    let reader = isActing ? job : context.pointee.reader
+    let reader = isActing ? job : ThreadContext.reader(on: context)
     guard thread.pointee.clockReadings.add(by: reader) else { return false }
     let isAnyReady =
       idleness.isRunningOnMain ? idleness.ready.isAnyOffMain : !idleness.ready.isEmpty
@@ -64,8 +64,10 @@ extension SchedulerState {
 
 extension ThreadContext {
   /// Identifies what runs on the thread for no scheduler: a block by its number, a test by its waits.
-  fileprivate var reader: UInt64 {
-    guard let waits else { return taskID }
+  ///
+  /// Not a property, because a debug build would copy the context for each reading.
+  fileprivate static func reader(on context: UnsafeMutablePointer<ThreadContext>) -> UInt64 {
+    guard let waits = context.pointee.waits else { return context.pointee.taskID }
     return UInt64(UInt(bitPattern: ObjectIdentifier(waits))) ^ waits.block
   }
 }

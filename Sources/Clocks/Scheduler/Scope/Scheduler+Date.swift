@@ -1,8 +1,8 @@
 import ClocksSupport
 
 // Code of the test may read a clock in a signal handler. The handler may have interrupted a thread that holds the
-// scheduler's lock, or the memory allocator's. So a reading takes neither. The
-// microsecond that passes with it (`ClockPolling`) is left out if the lock is not available.
+// scheduler's lock, or the memory allocator's. So a reading takes neither. The microsecond that passes with it
+// (`ClockPolling`) is left out if the lock is not available.
 extension Scheduler {
   #if !canImport(CRT) && !canImport(WASILibc)
     /// Returns the reading of a system clock in the scope's time; `nil` if that is real.

@@ -22,10 +22,10 @@
           }
         }
         hasBegun.wait()
-        UnfinishedCreations.awaitEnd(of: .max, mayGiveUp: true)
+        UnfinishedCreations.awaitOwner(of: .max, mayGiveUp: true)
         #expect(hasEnded.value == 0)
         mayEnd.signal()
-        UnfinishedCreations.awaitEnd(of: .max)
+        UnfinishedCreations.awaitOwner(of: .max)
         #expect(hasEnded.value == 1)
       }
     }
@@ -43,13 +43,36 @@
           hasEnded.add()
         }
         willWait.wait()
-        UnfinishedCreations.awaitEnd(of: .max)
+        #expect(UnfinishedCreations.awaitTestCase(of: .max) == .max)
         #expect(hasEnded.value == 0)
         mayEnd.signal()
       }
     }
 
-    @Test(arguments: ["anExecutorsTask", "anActorsTask"])
+    /// An executor may run a job for long within its `enqueue`.
+    @Test func noOtherThreadWaitsForAnExecutorThatRunsAJob() async {
+      await #expect(processExitsWith: .success) {
+        let hasBegun = DispatchSemaphore(value: 0)
+        let (isOver, hasEnded) = (Tally(), Tally())
+        Thread.detachNewThread {
+          UnfinishedCreations.during(runsUserCode: true) {
+            hasBegun.signal()
+            let end = ContinuousClock.now + .seconds(20)
+            while isOver.value == 0, ContinuousClock.now < end {}
+          }
+          hasEnded.add()
+        }
+        hasBegun.wait()
+        UnfinishedCreations.awaitOwner(of: .max)
+        // The creation cannot make a task that is older than its creator.
+        #expect(UnfinishedCreations.awaitTestCase(of: 0) == 0)
+        #expect(UnfinishedCreations.awaitTestCase(of: .max) == .max)
+        #expect(hasEnded.value == 0)
+        isOver.add()
+      }
+    }
+
+    @Test(arguments: ["anExecutorsTask", "aTaskThatRunsWithinEnqueue", "anActorsTask"])
     func whatATaskCreatesIsNotedAlthoughItsOwnCreationHasNotEnded(sample: String) async throws {
       let child = try await ChildProcess.runSwiftTesting(
         "UnfinishedCreationSample/\(sample)", environment: [ChildVariable.unfinishedCreation: "1"])
@@ -72,6 +95,12 @@
       }
     }
 
+    private final class ImmediateExecutor: TaskExecutor {
+      func enqueue(_ job: consuming ExecutorJob) {
+        job.runSynchronously(on: asUnownedTaskExecutor())
+      }
+    }
+
     private static func createsMember() async -> Bool {
       let (ends, end) = AsyncStream.makeStream(of: Void.self)
       let task = Task.detached { for await _ in ends {} }
@@ -86,6 +115,19 @@
       let clock = isAnyOwner ? await Task.detached { TestClock() }.value : nil
       let executor = Executor()
       #expect(await Task(executorPreference: executor) { await Self.createsMember() }.value)
+      withExtendedLifetime(clock) {}
+    }
+
+    @Test(arguments: [false, true]) func aTaskThatRunsWithinEnqueue(isAnyOwner: Bool) async {
+      let clock = isAnyOwner ? await Task.detached { TestClock() }.value : nil
+      let (outer, inner) = (ImmediateExecutor(), ImmediateExecutor())
+      let areMembers = await Task(executorPreference: outer) {
+        let isMember = await Self.createsMember()
+        let isInnerMember = await Task(executorPreference: inner) { await Self.createsMember() }
+          .value
+        return [isMember, isInnerMember]
+      }.value
+      #expect(areMembers == [true, true])
       withExtendedLifetime(clock) {}
     }
 
