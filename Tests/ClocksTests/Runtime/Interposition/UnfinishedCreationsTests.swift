@@ -30,42 +30,45 @@
       }
     }
 
+    /// Whether one of some calls returns without a wait. On a busy machine, a call may take long without one, too.
+    private static func returnsImmediately(_ call: () -> Void) -> Bool {
+      let clock = ContinuousClock()
+      return (1...5).contains { _ in clock.measure(call) < .milliseconds(500) }
+    }
+
     /// The `enqueue` of an executor may wait for the thread that runs the job.
     @Test func noThreadWaitsForAnExecutorThatWaits() async {
       await #expect(processExitsWith: .success) {
         let (willWait, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let hasEnded = Tally()
         Thread.detachNewThread {
           UnfinishedCreations.during(runsUserCode: true) {
             willWait.signal()
-            _ = mayEnd.wait(timeout: .now() + 5)
+            mayEnd.wait()
           }
-          hasEnded.add()
         }
         willWait.wait()
-        #expect(UnfinishedCreations.awaitTestCase(of: .max) == .max)
-        #expect(hasEnded.value == 0)
+        #expect(Self.returnsImmediately { _ = UnfinishedCreations.awaitTestCase(of: .max) })
         mayEnd.signal()
       }
     }
 
     /// An executor may run a job for long within its `enqueue`.
-    @Test func noOtherThreadWaitsForAnExecutorThatRunsAJob() async {
+    @Test func noOtherThreadWaitsLongForAnExecutorThatRunsAJob() async {
       await #expect(processExitsWith: .success) {
         let hasBegun = DispatchSemaphore(value: 0)
         let (isOver, hasEnded) = (Tally(), Tally())
         Thread.detachNewThread {
           UnfinishedCreations.during(runsUserCode: true) {
             hasBegun.signal()
-            let end = ContinuousClock.now + .seconds(20)
+            let end = ContinuousClock.now + .seconds(8)
             while isOver.value == 0, ContinuousClock.now < end {}
+            hasEnded.add()
           }
-          hasEnded.add()
         }
         hasBegun.wait()
-        UnfinishedCreations.awaitOwner(of: .max)
         // The creation cannot make a task that is older than its creator.
         #expect(UnfinishedCreations.awaitTestCase(of: 0) == 0)
+        #expect(Self.returnsImmediately { UnfinishedCreations.awaitOwner(of: .max) })
         #expect(UnfinishedCreations.awaitTestCase(of: .max) == .max)
         #expect(hasEnded.value == 0)
         isOver.add()
