@@ -50,7 +50,7 @@ package struct RecordingContext: Sendable {
   package init(start: Duration) { self.start = start }
 }
 
-/// What happened in a test, as text and pictures show it.
+/// The events of a test, in the form that text and pictures need.
 ///
 /// A task is identified by its index in `tasks`. It comes there after the task that created it.
 package struct History: Sendable {

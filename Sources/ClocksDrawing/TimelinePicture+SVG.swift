@@ -162,7 +162,7 @@ extension TimelinePicture {
   private func drawMarks(_ text: inout SVGText) {
     var byLane: [Int: [History.Mark]] = [:]
     for mark in history.marks {
-      // Marks from outside the test's tasks stand in the first lane.
+      // Marks from outside the test's tasks are in the first lane.
       let task = mark.task.flatMap { places[$0] == nil ? nil : $0 } ?? lanes.first?.task
       if let task { byLane[task, default: []].append(mark) }
     }

@@ -107,7 +107,7 @@ extension RunRecord {
   }
 }
 
-/// What a search may do besides choosing an order.
+/// The limits of a search's choices besides the order of jobs.
 package struct Bounds: Sendable, Hashable {
   /// The greatest number of faults of one run.
   package var faults = 0

@@ -251,7 +251,7 @@ package struct Divergence: Sendable {
 
   /// The kind and the number, from 1, of the first decision or step that differs.
   package let place: String
-  /// What the first run and the second did there, for example `could continue with {a.3, b.5}`.
+  /// The behavior of the first run and of the second at that place, for example `could continue with {a.3, b.5}`.
   package let recorded: String
   package let found: String
   package let suspect: Suspect

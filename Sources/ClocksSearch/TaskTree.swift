@@ -88,7 +88,7 @@ package struct Mixer: RandomNumberGenerator, Sendable {
   }
 }
 
-/// The tasks of a test, as a tree in which each task stands below the task that created it.
+/// The tasks of a test, as a tree in which each task is a child of the task that created it.
 ///
 /// The tree grows from run to run. A task has the same place in every run, so the index of that place
 /// names the task. In text a task is the path to it: `a` is the first task that the test itself creates,

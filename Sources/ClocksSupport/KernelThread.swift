@@ -1,5 +1,5 @@
 #if os(Linux) && canImport(Glibc)
-  /// What the kernel shows of a thread of this process.
+  /// The state of a thread of this process, as the kernel reports it.
   package enum KernelThread {
     /// Whether a thread runs or waits for a processor; `false` if that is not known.
     ///

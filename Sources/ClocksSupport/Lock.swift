@@ -97,8 +97,8 @@ public struct Lock: ~Copyable, @unchecked Sendable {
   #if !canImport(CRT) && !canImport(WASILibc)
     /// Takes a lock. Returns `false` if the current thread holds it, or if the wait takes too long.
     ///
-    /// The wait takes too long after `limit` and 1,000 yields, if the holder waits for something whenever this then looks,
-    /// 100 times; and after ten seconds at the latest.
+    /// After `limit` and 1,000 yields, each further yield is followed by a check of the holder's thread. The wait takes
+    /// too long if that thread waits for something in 100 checks in a row, and after ten seconds at the latest.
     ///
     /// The limit is for a signal handler that waits for itself. Thread A holds a lock, and its handler waits for another
     /// one, which thread B holds; B waits for A's lock. Or the handler has interrupted A just after A has taken the
@@ -142,7 +142,7 @@ public struct Lock: ~Copyable, @unchecked Sendable {
   #endif
 
   #if os(Linux) && canImport(Glibc)
-    /// What the C library notes in a lock that the current thread holds: the kernel's number of the thread.
+    /// The kernel's number of the current thread, which the C library stores in a lock that the thread holds.
     private static var currentThread: CInt {
       var mutex = pthread_mutex_t()
       pthread_mutex_init(&mutex, nil)

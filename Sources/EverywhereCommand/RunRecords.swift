@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the processes of one run have recorded.
+/// The records that the processes of one run wrote.
 struct RunRecords: Sendable {
   struct Process: Sendable {
     var arguments: [String]

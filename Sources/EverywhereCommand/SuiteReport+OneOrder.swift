@@ -1,5 +1,5 @@
-// What a report says of a test that was run in one order, given by a token or a seed. If any test fails in that order,
-// all tests are repeated first in, first out.
+// Texts for a test that was run in one order, given by a token or a seed. If any test fails in that order, all tests
+// are repeated first in, first out.
 extension SuiteReport.Entry {
   /// For example `it failed. First in, first out, it passed`. The order of seed 0 is first in, first out.
   func endingOfReplay(with seed: UInt64) -> String {

@@ -1,7 +1,7 @@
 import Clocks
 import Foundation
 
-/// What is known of a suite after all of its runs.
+/// The combined results of all runs of a suite.
 struct SuiteReport {
   let options: Options
   let realSeconds: Double
@@ -23,7 +23,7 @@ struct SuiteReport {
     /// Whether the test has failed first only because its process ended.
     var mayBeCutOff = false
     var reasons: [String] = []
-    /// What the test did in the repetition in real time, if that has run it.
+    /// The record of the test in the repetition in real time; `nil` if that did not run it.
     var baseline: RunRecords.Test?
     /// Whether the failing order has failed again.
     var failsAgain: Bool?

@@ -20,7 +20,7 @@ public enum Troubleshooting {
       return heading.dropFirst().dropLast().components(separatedBy: "\", \"")
     }
 
-    /// Whether an example of a list of tasks stands there.
+    /// Whether the section contains an example of a list of tasks.
     public var hasList: Bool { text.contains("\n```text\nWhere the test's ") }
   }
 

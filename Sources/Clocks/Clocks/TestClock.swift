@@ -245,12 +245,12 @@ extension TestClock: CustomStringConvertible, CustomDebugStringConvertible {
   ///     closure #1 in PollerTests.waits() at PollerTests.swift:20
   /// ```
   ///
-  /// A task has its number and its name; child tasks stand below their parent. A task sleeps, awaits another
-  /// task, its child tasks, a continuation or its turn on an actor, or is ready to run. Cycles of tasks that
-  /// wait for each other are marked. Below each task is its async call stack, the innermost function first,
-  /// without functions of the test library, the runtime and this package. Tasks that wait in the same place
-  /// are grouped, and the list of tasks has about forty lines at most. Blocks on dispatch queues follow, up to
-  /// ten. Every report of a stuck test contains the text.
+  /// A task has its number and its name; child tasks are listed below their parent. A task sleeps, awaits another task,
+  /// its child tasks, a continuation or its turn on an actor, or is ready to run. Cycles of tasks that wait for each
+  /// other are marked. Below each task is its async call stack, the innermost function first, without functions of the
+  /// test library, the runtime and this package. Tasks that wait in the same place are grouped, and the list of tasks
+  /// has about forty lines at most. Blocks on dispatch queues follow, up to ten. Every report of a stuck test contains
+  /// the text.
   ///
   /// The function may be called from any thread. For a task that runs at that moment, it shows no call stack.
   /// Source lines come from debug information, which `llvm-symbolizer` of the toolchain or `addr2line` reads.

@@ -1,7 +1,7 @@
 import ClocksSearch
 import ClocksSupport
 
-/// What one test case did, for the report of the whole suite.
+/// The record of one test case, for the report of the whole suite.
 package final class EverywhereRecord: Sendable {
   /// For example `Shop.Cart/total()`.
   package let name: String

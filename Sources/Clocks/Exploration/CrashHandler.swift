@@ -57,7 +57,7 @@ enum CrashHandler {
 }
 
 extension Exploration.Crash {
-  /// What ends the process, and what was found before.
+  /// The text of the crash: the signal, after the failure or divergence that the search found before.
   var text: String {
     switch found {
     case .failure(let text, let token): "\(text)\nSchedule \(token).\n\(endOfRepetition)"

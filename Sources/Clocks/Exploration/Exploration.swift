@@ -27,7 +27,7 @@ struct Exploration {
     var token: String
     /// Whether the token was known before the search.
     var isKnown: Bool
-    /// What the search has found before, if the process crashes in a later run that examines it.
+    /// The failure or divergence that the search found earlier, if the process crashes in a run that examines it.
     var found: Found?
   }
 

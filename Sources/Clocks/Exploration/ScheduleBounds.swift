@@ -1,6 +1,6 @@
 import ClocksSearch
 
-/// What a search decides besides the order of jobs and the choices of the test itself.
+/// The decisions that a search makes besides the order of jobs and the choices of the test itself.
 public struct ExploredSources: OptionSet, Hashable, Sendable {
   /// The raw bits.
   public let rawValue: Int

@@ -1,4 +1,4 @@
-/// What went wrong in a scope of virtual time.
+/// A problem in a scope of virtual time.
 enum ScopeProblem: Sendable {
   /// For a while of real time nothing could run, and time did not move. `pending` is called without a lock.
   case stuck(after: IdlePeriod, pending: @Sendable () -> [String])

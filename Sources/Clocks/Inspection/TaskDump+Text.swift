@@ -172,7 +172,7 @@ private struct TaskDumpWriter {
     return task.id == 0 ? "of an actor's queue" : TaskLabel.of(task.id, task.name)
   }
 
-  /// What a task does, or waits for.
+  /// Describes what a task does or waits for.
   ///
   /// - Parameter isOneOfMany: Whether the text also stands for other tasks, so that it must hold for all of them.
   private func state(_ entry: TaskDump.Entry, isOneOfMany: Bool = false) -> String {

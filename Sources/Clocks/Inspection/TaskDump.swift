@@ -1,4 +1,4 @@
-/// What each task of a test waits for, and where, at one moment.
+/// A list of what each task of a test waits for, and where, at one moment.
 ///
 /// A dump holds addresses. Their functions are looked up when the text is requested.
 struct TaskDump: Sendable {
@@ -23,7 +23,7 @@ struct TaskDump: Sendable {
 
   /// Blocks of the test on a dispatch queue: one that has begun, or all of a queue that have not.
   struct Work: Sendable {
-    /// What the blocks run on, for example `the queue "orders"`.
+    /// The queue or thread of the blocks, for example `the queue "orders"`.
     var place: String
     var hasBegun = false
     var count = 1

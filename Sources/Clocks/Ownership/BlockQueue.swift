@@ -1,7 +1,7 @@
 /// The queue of a `DispatchQueue.sync` that is under way.
 struct SyncQueue {
   let queue: BlockQueue
-  /// What keeps the queue's other blocks from beginning while the thread waits.
+  /// The other blocks of the queue that cannot begin while the thread waits.
   let stop: BlockQueue.Stop
   /// The call of `sync` around this one on the same thread.
   let outer: UnsafePointer<SyncQueue>?

@@ -86,7 +86,7 @@ class TaskOwner: @unchecked Sendable {
   /// Guarded by the lock of `TaskOwnership`.
   @exclusivity(unchecked) nonisolated(unsafe) final var registration = OwnerRegistration()
 
-  /// The number of the newest look at external tasks that has found the owner. Guarded by the lock of
+  /// The number of the newest check of external tasks that listed the owner. Guarded by the lock of
   /// `ExternalTaskRegistry`.
   @exclusivity(unchecked) nonisolated(unsafe) final var newestLook: UInt64 = 0
   /// Whether a thread waits for the owner's lock, to recheck the owner's external tasks.
@@ -213,7 +213,7 @@ class TaskOwner: @unchecked Sendable {
   func remove(_ work: TimedCallback) {}
 }
 
-/// What `TaskOwnership` knows of an owner.
+/// The record that `TaskOwnership` keeps for an owner.
 struct OwnerRegistration {
   /// The number of the owner's clocks. Only an owner that has clocks is registered.
   var clocks = 0

@@ -112,8 +112,8 @@ final class UnownedBlock: @unchecked Sendable {
     let number = owner.workBegan(on: queue.blockQueue, isBarrier: isBarrier)
     self.number.store(number, ordering: .relaxed)
     _ = next.storeIfNil(owner)
-    // Thread A, the current one, has stored the owner. Thread B, which begins the block, stores `hasBegun`, and then
-    // looks for the owner. So at least one of them notifies the owner.
+    // Thread A, the current one, stores the owner, and then reads `hasBegun`. Thread B, which begins the block, stores
+    // `hasBegun`, and then reads the owner. So at least one of them notifies the owner.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if hasBegun.load(ordering: .acquiring) {
       owner.workRuns(number, on: 0, mark: mark.load(ordering: .relaxed))

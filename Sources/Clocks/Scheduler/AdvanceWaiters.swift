@@ -153,15 +153,15 @@ extension IdleWaiters {
 final class VirtualClockObserver: IdleWaiter {
   /// Whether the observer waits until time may jump, in a scope with auto-advance. Elsewhere it moves time.
   let isPaced: Bool
-  /// The value of `IdleWaiters.jobsFromOutside` when the observing task last looked.
+  /// The value of `IdleWaiters.jobsFromOutside` when the observing task last checked its condition.
   let jobsFromOutside: UInt64
-  /// Whether to look although time has not moved: the task was cancelled, or a job came from outside.
+  /// Whether to check the condition although time has not moved: the task was cancelled, or a job came from outside.
   @exclusivity(unchecked) var mustLook = false
   /// The number of sleeps that this observer has woken.
   @exclusivity(unchecked) private(set) var wakes = 0
 
   private let virtualClock: VirtualClock
-  /// The instant at which the caller looked last; `nil` if it is to look at the present, without moving time.
+  /// The instant of the caller's last check; `nil` if it is to check the present, without moving time.
   private let known: Duration?
   private let limit: Duration
 

@@ -22,7 +22,7 @@ extension ExternalTasks {
     }
   }
 
-  /// What is known of one task.
+  /// The state of one task, and the facts that decide it.
   struct Entry: TaskTableEntry {
     static var none: Self { Self() }
 

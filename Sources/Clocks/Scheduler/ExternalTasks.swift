@@ -140,7 +140,7 @@ struct ExternalTasks: ~Copyable {
 
   private mutating func taskReturned(_ id: UInt64, _ old: Entry, wasOver: Bool = true) {
     changes += 1
-    // What the task did before it returned has been taken into account. Only what it has done since matters.
+    // All that the task did before it returned is accounted for. Only what it did since then matters.
     let status = old.task.map { TaskStatus(of: $0.job) }
     var mayHaveRun = status.map { $0.isActive || $0.isOver && !wasOver } ?? false
     if case .awaitingAsyncLet = old.state {
@@ -253,7 +253,8 @@ struct ExternalTasks: ~Copyable {
     if entry.hasAsyncLets, TaskStatus.hasActiveAsyncLet(task.job, isHeldBack: isHeldBack),
       let absence = ExternalTaskRegistry.add(task, of: owner, onlyOwnerCanTell: true)
     {
-      // The last job of the `async let` may have ended before the registry knew the task. Then no thread looks.
+      // The last job of the `async let` may have ended before the registry knew the task. Then no thread checks the
+      // task.
       if TaskStatus.hasActiveAsyncLet(task.job, isHeldBack: isHeldBack) {
         return .awaitingAsyncLet(absence: absence)
       }

@@ -83,7 +83,7 @@ struct IdleWaiters: ~Copyable {
 
   /// The waiter that comes first; `nil` if there is none. In this order:
   ///
-  /// 1. observers that have not looked at the present instant yet, so that they miss none;
+  /// 1. observers that have not checked the present instant yet, so that they miss none;
   /// 2. waiters for which time does not move, because the scheduler may not be idle again for long;
   /// 3. the oldest waiter that moves time; with several clocks, the waiter with the least time to its next
   ///    event;

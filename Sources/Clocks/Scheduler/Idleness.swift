@@ -2,8 +2,8 @@
 ///
 /// Only `SchedulerState` and the functions here write `thread`. Every part writes its own counts.
 struct Idleness: ~Copyable {
-  /// What the scheduler's thread is doing. The scheduler requests a thread of the pool, or the main thread,
-  /// when there is something to do.
+  /// The state of the scheduler's thread. The scheduler requests a thread of the pool, or the main thread, when there
+  /// is something to do.
   enum Thread: Equatable {
     /// There is no thread; or the thread decides what to do next, with the lock held.
     case none

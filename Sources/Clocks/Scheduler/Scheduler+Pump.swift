@@ -1,4 +1,4 @@
-/// What a scheduler does next: `SchedulerState` decides it, and `Scheduler.perform` does it.
+/// One action of a scheduler: `SchedulerState` chooses it, and `Scheduler.perform` performs it.
 enum Action {
   case run(ReadyJob)
   /// Runs the runtime's job that resumes a task of the scheduler, whose un-injected sleep has woken.
@@ -73,7 +73,7 @@ extension Scheduler {
     scope.actingThread.store(OutsideWork.currentThread, ordering: .relaxed)
   }
 
-  /// What a thread has done since it began to run the scheduler's jobs.
+  /// A count of the jobs that a thread has run since it began to act for the scheduler.
   private struct Turn {
     let executor: ExecutorKind
     var jobs = 0

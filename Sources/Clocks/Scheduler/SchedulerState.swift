@@ -220,7 +220,7 @@ struct SchedulerState: ~Copyable {
     case jump
   }
 
-  /// What comes next when the test is idle; `nil` if there is nothing to do. In this order:
+  /// The next thing to do when the test is idle; `nil` if there is nothing. In this order:
   ///
   /// 1. tasks of a scope that are to be cancelled;
   /// 2. the waiters, in the order of `IdleWaiters.first`;
@@ -238,7 +238,7 @@ struct SchedulerState: ~Copyable {
 
   @_transparent
   private mutating func serve(_ waiter: IdleWaiter, runsWoken: Bool) -> Action {
-    // `IdleProcess` may have left out parallel work so that time jumps once. The wait stands for that jump.
+    // `IdleProcess` may have left out parallel work so that time jumps once. The wait takes the place of that jump.
     if scope != nil { idleness.countEverything() }
     if case .advance = waiter.kind, let reason = runaway.tooManyWakes { return end(waiter, reason) }
     let before = isObserved ? waiter.movedClock?.time : nil

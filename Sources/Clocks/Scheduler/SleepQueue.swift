@@ -38,7 +38,7 @@ struct SleepQueue: ~Copyable {
     var slot: Int32
   }
 
-  /// What few sleeps have: a tolerance, or a task with a name.
+  /// Details that few sleeps have: a tolerance, or a task with a name.
   private struct Extra {
     var taskName: String?
     var tolerance: Duration?

@@ -26,7 +26,7 @@ final class VirtualClock: Sendable {
   /// Whether a waiter or a listener has to be notified of each sleep that is registered.
   @exclusivity(unchecked) nonisolated(unsafe) private(set) var isAwaited = false
 
-  /// What readings of the system's clocks return; `nil` if this is not the clock of a scope.
+  /// The time that readings of the system's clocks return; `nil` if this is not the clock of a scope.
   let published: PublishedTime?
   let users = ClockUsers()
   /// Where the test made the clock; `nil` for the clock of a scope.
@@ -166,7 +166,7 @@ protocol CustomDurations: AnyObject, Sendable {
   func description(of key: Duration) -> String
 }
 
-/// What the scheduler does at the deadline of an entry in a `SleepQueue`.
+/// The action of the scheduler at the deadline of an entry in a `SleepQueue`.
 enum Sleeper: Sendable {
   /// Resumes the sleeping task. `isOwn` says whether the clock's scheduler owns the task.
   case continuation(UnsafeContinuation<Void, any Error>, isOwn: Bool)

@@ -1,7 +1,7 @@
 #if os(Linux)
   import ClocksSupport
 
-  /// What the kernel shows of this process in `/proc`: its threads and its open files.
+  /// The threads and open files of this process, as the kernel shows them in `/proc`.
   enum ProcFileSystem {
     /// A file that the kernel has for each thread, unless it was built without that file.
     enum ThreadFile: String {

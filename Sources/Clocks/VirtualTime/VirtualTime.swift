@@ -187,7 +187,7 @@ public struct NoVirtualTimeError: Error, Hashable, Sendable, CustomStringConvert
   /// Creates the error, for a test that expects it.
   public init() {}
 
-  /// What was expected, and what to do about it.
+  /// A text that says what is missing and how to provide it.
   public var description: String {
     """
     There is no scope of virtual time here. Give the test the trait, @Test(.virtualTime), or run the code \

@@ -84,7 +84,7 @@ final class SimulatedByteStream: Sendable {
     wake()
   }
 
-  /// Wakes all reads that wait. Each looks again whether it has to wait.
+  /// Wakes all reads that wait. Each checks again whether it has to wait.
   private func wake() {
     let woken = lock.withLock {
       defer { readers = [] }

@@ -6,7 +6,7 @@ public struct ConnectionLostError: Error, Hashable, Sendable, CustomStringConver
   /// Creates the error, for a test that expects it.
   public init() {}
 
-  /// What has happened.
+  /// The message of the error.
   public var description: String { "The connection was lost." }
 }
 

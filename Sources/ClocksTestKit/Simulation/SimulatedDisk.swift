@@ -25,7 +25,7 @@ import ClocksSupport
 ///
 /// Values that were written since the last sync are kept in memory.
 public final class SimulatedDisk<Value: Sendable>: Sendable {
-  /// What a crash may leave, as the explanation of a failure shows it.
+  /// A value that a crash may leave on the disk, described for the explanation of a failure.
   private struct Remains: CustomStringConvertible {
     let value: Value
     /// How many of the last writes are lost altogether.

@@ -1,7 +1,7 @@
 import Clocks
 import Foundation
 
-/// What a test clock can observe on this system: the output of `ContextDemo platform`.
+/// The output of `ContextDemo platform`, which says what a test clock can observe on this system.
 enum PlatformReport {
   /// Runs the self-test, which installs the runtime hooks, and returns the report.
   static func text() -> String {

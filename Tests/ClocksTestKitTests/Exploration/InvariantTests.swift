@@ -273,7 +273,7 @@ private final class Shared: Sendable {
     #expect(found.first?.text.contains("always(\"never\") does not hold at 0 s") == true)
   }
 
-  /// An update is lost only in some orders, and no expectation of the test looks at it.
+  /// An update is lost only in some orders, and no expectation of the test checks for it.
   @Test func aSearchFindsTheOrderInWhichAnInvariantDoesNotHold() async throws {
     let found = try await failures {
       try await withSchedules(200, seed: 1) { time in

@@ -145,7 +145,7 @@ struct TaskLayoutProbe: Sendable {
   private(set) var readsCallStacks = false
   private(set) var readsActors = false
 
-  /// What can be read in this process; nothing before the hooks are installed.
+  /// The result of the probe in this process. Before the hooks are installed, nothing can be read.
   ///
   /// The first use runs the probe, in some ten microseconds. The caller must hold no lock.
   static var here: TaskLayoutProbe {

@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// What a thread runs, for the duration of one job. Only that thread reads or writes its context.
+/// The owner and task of the code that a thread runs, for the duration of one job. Only that thread reads or writes it.
 struct ThreadContext {
   /// The owner of the job and of the tasks that it makes; `nil` while an unowned job runs.
   var owner: TaskOwner?
@@ -218,7 +218,7 @@ extension ThreadContext {
   }
 }
 
-/// What this package keeps of a thread. Only the thread itself reads or writes it.
+/// The state that this package keeps for each thread. Only the thread itself reads or writes it.
 struct ThreadState {
   typealias Reference = UnsafeMutablePointer<ThreadState>
 
@@ -291,7 +291,7 @@ struct ThreadState {
   }
 }
 
-/// What has happened since a thread began to create a task.
+/// The progress of a thread that creates a task.
 enum TaskCreationState {
   /// The thread creates no task, or it is known that another task may be resumed first.
   case none

@@ -44,7 +44,7 @@ import ClocksSupport
       return canBeSuspended(target) || target == dispatch_get_main_queue() ? target : nil
     }
 
-    /// What this package knows of the memory of queues. It is verified when it is used for the first time.
+    /// The layout of queues in memory, as far as this package relies on it. It is verified when it is first used.
     private struct Layout {
       /// The fields before: the class, two reference counts of 32 bits, and the next object of a list.
       static let offsetOfTarget = 24

@@ -109,7 +109,7 @@ import ClocksSupport
       let body = {
         self.block()
         if handed.isItem { Notifications.itemHasRun(handed.pointer) }
-        // What the block retains is released on behalf of the test, too.
+        // The objects that the block retains are released on behalf of the test, too.
         self.block = {}
         if let group = self.group { Notifications.leave(group) }
       }

@@ -15,7 +15,7 @@
     /// `event`, `registration` or `cancellation`.
     typealias Handler = ReferenceWritableKeyPath<TestDispatchSource, Work>
 
-    /// What a handler has to do. It counts while the source is active and not suspended.
+    /// The state of a handler. Its work counts while the source is active and not suspended.
     struct Work {
       var hasHandler = false
       var isDue = false

@@ -50,7 +50,7 @@ enum ExternalTaskRegistry {
   private static let isEndAwaited = Atomic(false)
   /// The number of calls of `findBack`. An owner notes the latest one that listed it (`newestLook`).
   @exclusivity(unchecked) nonisolated(unsafe) private static var looks: UInt64 = 0
-  /// Whether a thread that runs no job of an owner waits for the lock, to look.
+  /// Whether a thread that runs no job of an owner waits for the lock, to check the external tasks.
   private static let isLookPending = Atomic(false)
 
   /// Notes that a job of `task` begins, or an actor drain if `task` is 0. The result is for `endJob`. O(1).
@@ -61,7 +61,7 @@ enum ExternalTaskRegistry {
   /// Notes that a job has ended, and calls `look` if anything waits for that. O(external tasks and waits).
   static func endJob(_ job: RunningJob) {
     RunningJobs.end(job)
-    // A thread sets the flag before it looks for running jobs. So a job whose end that thread has not seen sees the
+    // Thread A sets the flag, and then reads the running jobs. If A still saw this job there, this thread sees the
     // flag.
     if isEndAwaited.load(ordering: .sequentiallyConsistent) { look() }
   }
@@ -82,10 +82,10 @@ enum ExternalTaskRegistry {
   ///
   /// Hundreds of threads may call this together, and wait for the same locks. So thread C returns if thread B waits for
   /// the lock: thread B will find what thread C would find. Until then the task's owner waits for the task. A thread
-  /// that runs a job of an owner always looks for that owner: in each run of a search, the owner must be notified after
-  /// the same job.
+  /// that runs a job of an owner never returns early: in each run of a search, the owner must be notified after the
+  /// same job.
   ///
-  /// - Parameter always: Whether to look even if another thread is about to.
+  /// - Parameter always: Whether to check even if another thread is about to.
   static func look(always: Bool = false) {
     let owner = ThreadContext.current?.pointee.owner
     let isPending = owner == nil && isLookPending.exchange(true, ordering: .acquiringAndReleasing)
@@ -211,8 +211,7 @@ enum ExternalTaskRegistry {
           task: task.job, id: task.id, owner: owner, number: newestNumber,
           onlyOwnerCanTell: onlyOwnerCanTell))
       awaitedChanged()
-      // Thread A may have ended the task's job after the check above, and may have seen no entry, so that it does not
-      // look.
+      // Thread A may have ended the task's job after the check above. If it saw no entry, it did not call `look`.
       let isBack =
         !onlyOwnerCanTell
         && entries.withUnsafeMutableBufferPointer { Self.isBack($0.baseAddress! + $0.count - 1) }

@@ -45,7 +45,7 @@ enum RunningJobs {
     thread.pointee.unusedRecords = record.pointee.nextUnused
     record.pointee.task.store(task, ordering: .relaxed)
     record.pointee.epoch.store(newestEpoch.load(ordering: .relaxed), ordering: .relaxed)
-    // What the job does to the status of a task is seen only after the record.
+    // Publishes the record before the job changes the status of a task.
     atomicMemoryFence(ordering: .releasing)
     return record
   }

@@ -131,7 +131,7 @@ enum TestCaseMembership {
 
   /// Waits until the current task is a member, if another thread is creating it.
   ///
-  /// Returns the task, or what stands for it (`UnfinishedCreations.awaitTestCase`).
+  /// Returns the task, or the task that creates it (`UnfinishedCreations.awaitTestCase`).
   @_transparent
   private static func awaitCreation(of id: UInt64) -> UInt64 {
     UnfinishedCreations.isAny && !isMember(id) ? UnfinishedCreations.awaitTestCase(of: id) : id
@@ -187,7 +187,7 @@ enum TestCaseMembership {
       member.pointee.testCase = testCase
       return
     }
-    // The current thread, A, has created the task. Thread B may have run it to its end, and found no member to let go.
+    // The current thread, A, has created the task. Thread B may have run it to its end, and found no member to remove.
     guard
       !TaskStatus(of: task).isOver
         || mayRun && RunningJobs.lock.withLock({ RunningJobs.isAny(of: id) }),
@@ -198,8 +198,8 @@ enum TestCaseMembership {
 
   /// Removes the tasks that are over, if there are many members, or after an actor drain in which a task has ended.
   ///
-  /// The hooks do not show whether a task has ended in a drain: a hop off the actor looks the same. So few members are
-  /// checked for each drain, and the result of a task may be released a few drains later.
+  /// The hooks do not show whether a task has ended in a drain: a hop off the actor cannot be told apart from an end.
+  /// So few members are checked for each drain, and the result of a task may be released a few drains later.
   ///
   /// Amortized O(1): if there are more than 8 members, only some drains are followed by a check of them all.
   static func letGoOfEnded(afterDrain: Bool) {
@@ -221,8 +221,8 @@ enum TestCaseMembership {
 
   /// Removes the tasks that are over, and appends their words to `over`. Frees the memory of many former members.
   ///
-  /// Requires `RunningJobs.lock`. Thread A, which has run a task to its end, may be about to resume another member that
-  /// waits for it. Until A's job has ended, the next owner has to know of both. Then A lets go of the task itself.
+  /// Requires `RunningJobs.lock`. Thread A, which ran a task to its end, may be about to resume another member that
+  /// waits for it. Until A's job ends, the next owner has to know of both. Then A removes the task itself.
   ///
   /// O(n); times the number of threads for each task that is over.
   private static func removeEnded(_ over: inout ScratchBuffer<UInt>) {
@@ -245,7 +245,7 @@ enum TestCaseMembership {
     if word != 0 { UnownedTask.release(word) }
   }
 
-  /// Runs a job of a custom executor, and lets its task go if it is over then.
+  /// Runs a job of a custom executor. Removes its task if the task is over then.
   static func runJob(of task: UnownedJob, _ id: UInt64, _ body: () -> Void) {
     guard isOn, id != 0, UnownedTask.retainIfReadable(task) else { return body() }
     body()

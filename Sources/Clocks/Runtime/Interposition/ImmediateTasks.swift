@@ -3,7 +3,7 @@
 
   /// The tasks that `Task.immediate` starts within the job of their creator.
   ///
-  /// Such a task may end without a job of its own. Then nothing else shows that its test case can let go of it.
+  /// Such a task may end without a job of its own. So the test case removes it here, because no hook shows its end.
   enum ImmediateTasks {
     private typealias Start = @convention(thin) (UnownedJob, UInt, UInt) -> Void
 

@@ -57,7 +57,7 @@ enum JobRuns {
     var owner = id == 0 ? ThreadContext.runningOwner : owner(of: job, id)
     if owner == nil, id != 0 {
       if CreationsOnExecutors.postpone(job, on: executor, or: other) { return }
-      // Another thread may have registered the task, and ended its creation, since the first look.
+      // Another thread may have registered the task, and ended its creation, since the owner was read.
       owner = self.owner(of: job, id)
     }
     let drain = id == 0 ? ExternalTaskRegistry.beginJob() : nil

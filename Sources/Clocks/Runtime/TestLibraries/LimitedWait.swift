@@ -8,8 +8,9 @@ import Synchronization
   /// moves (`IdleProcess`). So the thread does not wait for the object with a limit in real time. It waits to be woken:
   /// when the object is signalled, and at the instant.
   ///
-  /// A look at all threads takes milliseconds for each step of time. So the wait of a test method pauses the method,
-  /// unless work outside the scope may end the wait: then time would jump to the limit before that work is done.
+  /// `IdleProcess` takes milliseconds for each step of time, because it checks all threads. So the wait of a test
+  /// method pauses the method, unless work outside the scope may end the wait: then time would jump to the limit before
+  /// that work is done.
   final class LimitedWait: Sendable {
     nonisolated(unsafe) private let object: OpaquePointer
     /// The test method that waits; `nil` if the wait does not pause it.

@@ -189,7 +189,7 @@ enum OutsideWork {
           thread == own
             || (isOutside ? waitsForever(call) : waitsWithinTheProcess(call, isOfBlock: false))
         else { return nil }
-        // Without the number of its turns, it is not known whether the thread has run between two looks.
+        // Without the number of its turns, it is not known whether the thread has run between two checks.
         guard
           let number = ProcFileSystem.words(of: thread, in: .schedstat).last.flatMap(UInt64.init)
         else { return nil }

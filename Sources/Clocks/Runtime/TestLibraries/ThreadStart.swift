@@ -1,7 +1,7 @@
 import ClocksSupport
 
 #if os(Linux) && canImport(Glibc)
-  /// What a new thread runs, and what ends with the thread.
+  /// The function that a new thread runs, and the counts that end with the thread.
   ///
   /// After `pthread_exit`, which is `Thread.exit()`, none of the thread's functions returns. Then the destructor of a
   /// thread key ends what a return would have ended.

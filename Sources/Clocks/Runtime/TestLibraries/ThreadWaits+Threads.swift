@@ -120,7 +120,7 @@ extension ThreadWaits {
     case outside
   }
 
-  /// The threads that tests have started. Guarded by `lock`, like their `standing`.
+  /// The threads that tests have started. Guarded by `lock`, as is their `standing`.
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var testThreads: [ThreadWaits] = []
 
   /// The threads that have outlived their tests.
@@ -163,7 +163,7 @@ extension ThreadWaits {
   }
 }
 
-// What other threads do to the threads that wait.
+// Functions that other threads call, to wake or to examine the threads that wait.
 
 extension ThreadWaits {
   /// Notes that a run loop is stopped.

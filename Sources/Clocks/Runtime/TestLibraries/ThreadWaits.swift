@@ -17,7 +17,7 @@ import Synchronization
 ///
 /// Source: `XCTWaiter.swift` and `WaiterManager.swift` of swift-corelibs-xctest, as of Swift 6.3.
 final class ThreadWaits: @unchecked Sendable {
-  /// What the thread runs.
+  /// The kind of code that the thread runs.
   enum Work {
     /// A synchronous test method, on the main thread. Jobs for the main thread run in its run loops.
     case method
@@ -118,7 +118,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// The number and the queue by which the thread counts as a block, outside its waits.
   var block: UInt64 = 0
   var queue = BlockQueue.thread
-  /// What the thread's block keeps from beginning while it waits.
+  /// The blocks that cannot begin while the thread's block waits.
   var stop = BlockQueue.Stop.ofAll
   /// Whether the thread counts as a block outside its waits, and not as a job.
   var countsAsBlock: Bool { work == .testThread || work == .block }

@@ -35,7 +35,7 @@ struct ForgottenAdvances {
     case endless
   }
 
-  /// Returns what reports have said about clocks on which tasks of the test sleep. O(clocks).
+  /// Returns how far earlier reports cover these clocks, on which tasks of the test sleep. O(clocks).
   func knowledge(of clocks: some Sequence<VirtualClock>, in test: UInt64) -> Knowledge {
     guard test == self.test, clocks.allSatisfy({ moments.contains(Moment($0)) })
     else { return .new }
@@ -62,7 +62,7 @@ extension Scheduler {
     return change { $0.scope == nil ? $0.testLifetime.unfinished.min() ?? 0 : 0 }
   }
 
-  /// What reports have said about the clocks on which the test's tasks sleep.
+  /// How far earlier reports cover the clocks on which the test's tasks sleep.
   var knowledgeOfAdvances: ForgottenAdvances.Knowledge {
     let test = testOfAdvances
     return change { state in

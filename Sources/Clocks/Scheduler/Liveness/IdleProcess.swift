@@ -5,12 +5,12 @@ import Synchronization
 ///
 /// An unedited suite may block a thread in a way that is not seen as a wait: by a lock, a condition or
 /// `DispatchQueue.sync`. The job counts as running, so no other job begins and time stands still. But it may wait for
-/// another task, or for a block that sleeps. So while a test makes no progress, this looks at the process's threads. If
-/// all wait for each other, and none has run since the last look, the jobs that hold threads become parallel jobs, and
-/// time moves by one step. This continues for five seconds while none of these threads runs, and no block begins or
-/// ends. Then the watchdog lets time pass without them.
+/// another task, or for a block that sleeps. So while a test makes no progress, `IdleProcess` checks the process's
+/// threads. If all wait for each other, and none has run since the last check, the jobs that hold threads become
+/// parallel jobs, and time moves by one step. This continues for five seconds while none of these threads runs, and no
+/// block begins or ends. Then the watchdog lets time pass without them.
 enum IdleProcess {
-  /// The times between two looks: after a step of time, while all threads wait, while a thread holds a test, and at
+  /// The times between two checks: after a step of time, while all threads wait, while a thread holds a test, and at
   /// other times.
   private static let intervals = (
     shortest: Duration.microseconds(100), short: Duration.milliseconds(1),
@@ -18,9 +18,9 @@ enum IdleProcess {
   )
   private static let isLooking = Atomic(false)
 
-  /// The result of one look at the threads of the process.
+  /// The result of one check of the threads of the process.
   private struct Look {
-    /// The thread that has looked.
+    /// The thread that made the check.
     let thread: Int32
     /// How often each thread had run; `nil` if some thread could continue.
     let turns: OutsideWork.Turns?
@@ -34,7 +34,7 @@ enum IdleProcess {
       turns = OutsideWork.turnsIfAllWait(holders: holders, paused: paused)
     }
 
-    /// Whether no thread has run between two looks, except those that looked.
+    /// Whether no thread ran between two checks, except those that made them.
     func isSame(as earlier: Look?) -> Bool {
       guard let turns, let earlier, let before = earlier.turns else { return false }
       return turns.ofAll.allSatisfy {
@@ -43,14 +43,14 @@ enum IdleProcess {
     }
   }
 
-  // No lock guards the three variables below, because only one thread looks at a time (`isLooking`).
+  // No lock guards the three variables below, because only one thread checks at a time (`isLooking`).
 
-  /// The last look, if a test was held then.
+  /// The last check, if a test was held then.
   nonisolated(unsafe) private static var last: Look?
   /// How often the threads that belong to no test had run, and since when this number is unchanged.
   nonisolated(unsafe) private static var outside: (turns: UInt64, since: ServedTime)?
 
-  /// How many more looks follow quickly after a step of time, although no test is held or a thread could continue.
+  /// How many more checks follow quickly after a step of time, although no test is held or a thread could continue.
   ///
   /// Most threads run only for a moment after the step.
   nonisolated(unsafe) private static var quickLooks = 0
@@ -80,7 +80,7 @@ enum IdleProcess {
       let tests = Self.tests
       guard !tests.isEmpty else {
         isLooking.store(false, ordering: .sequentiallyConsistent)
-        // A test may have begun after `tests` was read, and have seen that looks continue.
+        // A test may have begun after `tests` was read, and may have relied on `isLooking`, which was still set.
         if !Self.tests.isEmpty { testBegins() }
         return
       }
@@ -90,7 +90,7 @@ enum IdleProcess {
 
   private static var tests: [Scheduler] { Scheduler.all.filter { $0.pausedWaits == .all } }
 
-  /// Returns the time to the next look.
+  /// Lets the tests continue if no thread can run. Returns the time to the next check.
   private static func look(at tests: [Scheduler]) -> Duration {
     let polling = tests.filter { $0.letOthersRunBesidePolling() }
     if !polling.isEmpty {
@@ -104,7 +104,7 @@ enum IdleProcess {
       return nextInterval(otherwise: intervals.long)
     }
     var isIdle = false
-    // A look takes some time, and other threads may run meanwhile. Two equal looks show that none has.
+    // A check takes some time, and other threads may run meanwhile. Two equal results show that none did.
     for _ in 0..<2 where !isIdle {
       let look = Look(at: held)
       isIdle = look.isSame(as: last)
@@ -174,7 +174,7 @@ extension SchedulerState {
 
   /// While this stays the same, no job, no block and no external task has begun or ended.
   ///
-  /// Dispatch may start a thread between a look and the step of time that follows from it.
+  /// Dispatch may start a thread between a check and the step of time that follows from it.
   fileprivate var progress: (job: UInt64?, blocks: UInt64, externalTasks: UInt64) {
     let running = activity.running?.number
     return (running, idleness.dispatchedBlocks.changes, idleness.externalTasks.changes)

@@ -48,7 +48,7 @@ struct ProgressTracker {
   }
 }
 
-/// Finds for the watchdog, which looks regularly, what has stayed the same for longer than a limit.
+/// Finds, in regular checks of the watchdog, a number that stays the same for longer than a limit.
 struct Watch {
   private struct Found {
     var number: UInt64
@@ -60,7 +60,7 @@ struct Watch {
     var isReported = false
   }
 
-  /// What the watchdog has found when it last looked.
+  /// The number that the watchdog found, and since when it is unchanged.
   private var found: Found?
 
   /// Returns, once, whether `number` has stayed the same for longer than `limit`. O(1).

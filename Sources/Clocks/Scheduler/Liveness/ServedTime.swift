@@ -82,7 +82,7 @@ struct ServedTime {
 ///
 /// Only the watchdog's timer uses it.
 struct MachineLoad {
-  /// What happened between two checks. All durations are in nanoseconds.
+  /// The measurements between two checks. All durations are in nanoseconds.
   struct Interval {
     /// How long the interval should have been.
     var planned: UInt64

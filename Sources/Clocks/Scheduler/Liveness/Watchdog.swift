@@ -94,7 +94,7 @@ enum Watchdog {
         }
       }
     }
-    // What the test does now is not known yet. If it sleeps again, that is found before the test counts as stuck.
+    // It is not known yet how the test continues. If it sleeps again, that is found before the test counts as stuck.
     if !hasEndedSleeps { StuckTests.check(all, after: limit) }
   }
 

@@ -13,7 +13,7 @@ struct AutoAdvance: ~Copyable {
     case held
   }
 
-  /// What happens outside the scope when its alarm rings.
+  /// The state of other tests and schedulers when the scope's alarm rings.
   struct Others {
     /// Whether another test has something to run.
     var areBusy = false
@@ -57,15 +57,15 @@ struct AutoAdvance: ~Copyable {
   /// Whether time may move at this moment.
   var mayPass: Bool { autoAdvance && holds == 0 }
 
-  /// Whether a job of the test around the scope could run when the scope last looked.
+  /// Whether a job of the test around the scope could run at the last call of `lookAround`.
   private var couldTestAroundRun = false
 
   /// Whether time waits for the test around the scope, because one of its jobs can run.
   var isTestAroundRunning: Bool { couldTestAroundRun && !ignoresTestAround }
 
-  /// Looks whether the test around the scope can run, once for all decisions that follow while the lock is held.
+  /// Reads whether the test around the scope can run, once for all decisions that follow while the lock is held.
   ///
-  /// Otherwise thread B could end the last job of that test between two looks of thread A. Thread A would withhold a
+  /// Otherwise thread B could end the last job of that test between two readings of thread A. Thread A would withhold a
   /// jump, because that job could run, and then set no alarm, because none can.
   mutating func lookAround() { couldTestAroundRun = testAround?.canAnyRun ?? false }
 

@@ -15,7 +15,7 @@ struct Nesting {
   fileprivate var waiting: [Scheduler] = []
 }
 
-/// What a change of the state means to the test around a scope, and to the scopes within a test.
+/// The effect of a change of state on the test around a scope, and on the scopes within a test.
 struct NestingChange {
   /// 1 if the scope has become busy since the last change, -1 if it is idle again, otherwise 0.
   let busy: Int

@@ -3,7 +3,7 @@ import Clocks
 /// Bugs in which one late task writes or reads what another task is about to change.
 extension KnownBug {
   /// A sequence lock (Boehm, "Can Seqlocks Get Along with Programming Language Memory Models?", 2012), whose reader
-  /// does not look at the number again.
+  /// does not read the number again.
   private static func seqlock(checksAgain: Bool) -> Operation {
     { _ in
       let (number, data) = (Cell(0), [Cell(0), Cell(0)])

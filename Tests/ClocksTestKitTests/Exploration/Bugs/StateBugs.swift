@@ -1,6 +1,6 @@
 import Clocks
 
-/// A task acts on state that has changed since it looked.
+/// A task acts on state that has changed since the task read it.
 extension KnownBug {
   private actor Counter {
     private(set) var value = 0

@@ -98,7 +98,8 @@ import Testing
 
   /// Thread A ends a job without a lock, while thread B notes that the job's task may be external.
   ///
-  /// In a process of its own, because each job of another test looks as well, and would find what thread A has lost.
+  /// In a process of its own, because each job of another test makes the same check, and would find what thread A has
+  /// lost.
   @Test func noReturnIsLostWhileATaskIsAdded() async {
     await #expect(processExitsWith: .success) {
       let owner = Owner(isVirtual: false)
@@ -113,7 +114,7 @@ import Testing
         }
         guard let number else { continue }
         added += 1
-        // The watchdog's thread may be about to look, so that thread A does not.
+        // The watchdog's thread may be about to check, so that thread A does not.
         for _ in 0..<200 where owner.absences.all.last != number { usleep(1_000) }
         try #require(owner.absences.all.last == number, "lost in round \(round)")
       }
@@ -141,7 +142,7 @@ import Testing
     }
   }
 
-  /// Hundreds of threads may look together. A third one would find what the second one finds.
+  /// Hundreds of threads may check together. A third one would find what the second one finds.
   @Test func anOwnerIsNotRecheckedWhileAnotherThreadIsAboutTo() async throws {
     let clock = TestClock()
     let owner = Owner(isVirtual: false)

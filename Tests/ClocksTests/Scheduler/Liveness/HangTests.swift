@@ -132,7 +132,7 @@ import Testing
     #expect(child.exitCode == 1, "\(child)")
     let failure = child.standardOutput.lines(containing: "error: ForgetfulXCTests").first ?? ""
     #expect(failure.contains("HangingTests.swift:\(ForgetfulXCTests.line)"), "\(child)")
-    // The lines of a failure that follow the first one stand for themselves.
+    // Only the first line of a failure has a prefix.
     let report = child.standardOutput.withoutMeasuredTime.replacing(/#\d+/, with: "#")
     #expect(
       report.contains(

@@ -219,7 +219,7 @@ final class ForgetfulXCTests: XCTestCase {
     try XCTSkipUnless(isAsked)
     let clock = TestClock()
     let task = Task { try await clock.sleep(for: .seconds(1)) }
-    // On a busy machine the watchdog looks late, and the names for the list of tasks take seconds to find.
+    // On a busy machine the watchdog checks late, and the names for the list of tasks take seconds to find.
     await realTimePasses(30)
     await clock.advance(by: .seconds(1))
     try await task.value

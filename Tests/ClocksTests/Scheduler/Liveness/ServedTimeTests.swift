@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  /// A check that writes a report may take long. The jobs that it looks at after that must not seem older.
+  /// A check that writes a report may take long. The jobs that are checked after that must not seem older.
   @Test func aSixteenthOfTimeCountsWhileACheckIsMissing() async {
     await #expect(processExitsWith: .success) {
       let before = ServedTime()

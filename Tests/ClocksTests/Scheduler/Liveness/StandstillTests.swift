@@ -97,7 +97,7 @@ import XCTest
             .continuation(continuation, isOwn: false),
             until: .seconds(1), details: .init(registered: .zero, clock: .test))
         }
-        // The first look only notes the state. A standstill is reported once.
+        // The first check only notes the state. A standstill is reported once.
         #expect(look(3) == [false, true, false])
         somethingHappens()
         #expect(look(1) == [false])

@@ -28,7 +28,7 @@ import Testing
 
   @Test func aBusyJobForWhichNothingWaitsIsReportedSeparately() async {
     let clock = TestClock()
-    // The second look finds it; the watchdog of the process may have taken the first.
+    // The second check finds it; the watchdog of the process may have made the first.
     let alone =
       clock.scheduler.newBlockage(after: .zero) ?? clock.scheduler.newBlockage(after: .zero)
     #expect(alone != nil)
