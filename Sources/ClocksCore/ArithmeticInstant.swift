@@ -42,8 +42,8 @@ extension AnyClock.Instant: ArithmeticInstant {}
 /// #expect(await clock.advanceToNextSleep() == .seconds(7))
 /// ```
 ///
-/// The instants of `TestClock` and of ``ImmediateClock`` conform. Numbers have the range of `Swift.Duration`: one beyond
-/// it, infinity and NaN stop the program, as they do in `Duration.seconds(_:)`.
+/// The instants of `TestClock` and of ``ImmediateClock`` conform. Numbers have the range of `Swift.Duration`: one
+/// beyond it, infinity and NaN stop the program, as they do in `Duration.seconds(_:)`.
 public protocol OffsetInstant: ArithmeticInstant {
   /// The distance from the origin.
   var offset: Duration { get }

@@ -88,7 +88,7 @@ public struct Lock: ~Copyable, @unchecked Sendable {
     #endif
   }
 
-  /// Runs `body` with the lock held. If `mayGiveUp`, does what `withLockIfAvailable` does; else the result is never `nil`.
+  /// Runs `body` with the lock held. If `mayGiveUp`, may return `nil`, as `withLockIfAvailable` does.
   @_transparent
   public func withLock<Result>(mayGiveUp: Bool, _ body: () -> Result) -> Result? {
     mayGiveUp ? withLockIfAvailable(body) : withLock(body)
@@ -100,16 +100,16 @@ public struct Lock: ~Copyable, @unchecked Sendable {
     /// After `limit` and 1,000 yields, each further yield is followed by a check of the holder's thread. The wait takes
     /// too long if that thread waits for something in 100 checks in a row, and after ten seconds at the latest.
     ///
-    /// The limit is for a signal handler that waits for itself. Thread A holds a lock, and its handler waits for another
-    /// one, which thread B holds; B waits for A's lock. Or the handler has interrupted A just after A has taken the
-    /// lock, and before the C library has noted that A holds it. On a busy machine, 1,000 yields take seconds: each lets
-    /// another thread run, and one of them is the holder.
+    /// The limit is for a signal handler that waits for itself. Thread A holds a lock, and its handler waits for
+    /// another one, which thread B holds; B waits for A's lock. Or the handler has interrupted A just after A has taken
+    /// the lock, and before the C library has noted that A holds it. On a busy machine, 1,000 yields take seconds: each
+    /// lets another thread run, and one of them is the holder.
     ///
-    /// A holder that can run may only lack a processor, so it is awaited for longer. Ten seconds are the limit, because the
-    /// holder may run a handler, too: thread A's handler waits for B's lock, and thread B's handler for A's.
+    /// A holder that can run may only lack a processor, so it is awaited for longer. Ten seconds are the limit, because
+    /// the holder may run a handler, too: thread A's handler waits for B's lock, and thread B's handler for A's.
     ///
-    /// A profiler's next signal may come before A has executed an instruction. So a thread that has given up does not wait
-    /// again soon.
+    /// A profiler's next signal may come before A has executed an instruction. So a thread that has given up does not
+    /// wait again soon.
     @inline(never)
     public func lock(within limit: Duration) -> Bool {
       if GivenUp.isRecent { return false }

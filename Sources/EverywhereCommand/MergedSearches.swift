@@ -149,7 +149,8 @@ struct MergedSearches {
     }
     /// Whether two shards have a test case in common.
     ///
-    /// Otherwise the texts of all arguments may differ between processes, and only the numbers of test cases are compared.
+    /// Otherwise the texts of all arguments may differ between processes, and only the numbers of test cases are
+    /// compared.
     private var areTextsEqual: Bool { cases.values.contains { $0.count > 1 } }
     /// The shards that lack a test case of another shard: the process may have ended between two of them.
     var incomplete: [Int] {

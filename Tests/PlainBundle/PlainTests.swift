@@ -68,8 +68,8 @@ extension PlainTests {
 
   /// Reads the clocks in a signal handler while tasks run.
   ///
-  /// Each signal is sent when the previous one was handled. A microsecond passes with each reading, so there are at most
-  /// 500 signals.
+  /// Each signal is sent when the previous one was handled. A microsecond passes with each reading, so there are at
+  /// most 500 signals.
   func testSignals() async {
     var action = sigaction()
     action.__sigaction_handler.sa_handler = { _ in

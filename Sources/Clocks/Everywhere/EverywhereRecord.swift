@@ -47,8 +47,8 @@ package final class EverywhereRecord: Sendable {
 
   /// Notes that the test runs in virtual time.
   ///
-  /// `note` adds how much time has passed. It is not called if the scope is that of the test's own trait, or of the test
-  /// within which it runs, or if the run is abandoned.
+  /// `note` adds how much time has passed. It is not called if the scope is that of the test's own trait, or of the
+  /// test within which it runs, or if the run is abandoned.
   package func noteVirtualTime() { lock.withLock { state.isVirtual = true } }
 
   /// Adds a reason if a test of XCTest has run in real time without one.

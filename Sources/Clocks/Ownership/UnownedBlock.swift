@@ -9,7 +9,7 @@ final class UnownedBlock: @unchecked Sendable {
   enum Queue {
     case known(BlockQueue)
     #if os(Linux) && canImport(Glibc)
-      /// A dispatch queue, which must be in memory until the block has ended. Its properties are read if they are needed.
+      /// A dispatch queue, which must be in memory until the block has ended. Its properties are read on demand.
       case dispatch(OpaquePointer)
     #endif
 

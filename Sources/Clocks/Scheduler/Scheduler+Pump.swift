@@ -179,8 +179,8 @@ extension Scheduler {
   private func runWatched(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) {
     let place =
       hasInvariants.load(ordering: .relaxed) ? JobPlace(job, change { $0.scope?.placeReader }) : nil
-    // Another scheduler may have adopted a leftover, and waits for it as it waits for the tasks of an actor drain. So the
-    // task's owner is looked up, as in a drain.
+    // Another scheduler may have adopted a leftover, and waits for it as it waits for the tasks of an actor drain. So
+    // the task's owner is looked up, as in a drain.
     let id = hasLeftovers.load(ordering: .relaxed) ? 0 : job.taskID
     context.pointee.taskID = id
     context.pointee.isInJob = true

@@ -3,9 +3,9 @@ import ClocksSupport
 
 /// All that a scheduler knows, and its decisions on what comes next.
 ///
-/// The state starts no thread, runs no job and resumes no task. It takes only locks that rank above the scheduler's, such
-/// as that of `Recorder`. Virtual clocks, scopes and waiters are parts of it. Neither the state nor a large part is ever
-/// copied: a debug build would make a copy for each query.
+/// The state starts no thread, runs no job and resumes no task. It takes only locks that rank above the scheduler's,
+/// such as that of `Recorder`. Virtual clocks, scopes and waiters are parts of it. Neither the state nor a large part
+/// is ever copied: a debug build would make a copy for each query.
 struct SchedulerState: ~Copyable {
   var idleness = Idleness()
   var liveTasks = LiveTasks()

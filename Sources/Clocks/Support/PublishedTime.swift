@@ -34,7 +34,7 @@ struct PublishedDuration: ~Copyable {
     while true {
       let number = writes.load(ordering: .acquiring)
       let value = number & 1 == 0 ? even.value : odd.value
-      // Thread A reads a place. Meanwhile thread B writes twice, the second time to that place. So thread A reads again.
+      // Thread A reads a place. Meanwhile thread B writes twice, the second time to that place. So A reads again.
       if writes.load(ordering: .relaxed) == number { return value }
     }
   }

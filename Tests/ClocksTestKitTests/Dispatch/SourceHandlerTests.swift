@@ -5,8 +5,8 @@
   import TestTraits
   import Testing
 
-  /// Handlers of dispatch sources that are set or removed late. Dispatch calls them as without this package, and the test
-  /// waits for those that it calls.
+  /// Handlers of dispatch sources that are set or removed late. Dispatch calls them as without this package, and the
+  /// test waits for those that it calls.
   @Suite struct SourceHandlerTests {
     private let queue = DispatchQueue(label: "source")
     private let calls = Tally()

@@ -170,8 +170,8 @@ import Testing
       }
     }
 
-    /// A job of the former scheduler ends its task and resumes the tasks that wait for it, while another thread frees the
-    /// last clock.
+    /// A job of the former scheduler ends its task and resumes the tasks that wait for it, while another thread frees
+    /// the last clock.
     @Test(arguments: 0..<5, [false, true])
     func anotherThreadFreesTheLastClock(_: Int, isOtherResumedFirst: Bool) async {
       let (waiting, othersWaiting, done) = (Tally(), Tally(), Tally())

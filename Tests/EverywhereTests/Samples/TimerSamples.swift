@@ -238,7 +238,8 @@ final class EverywhereXCTTimerSamples: TimedSamples, @unchecked Sendable {
     check(8)
   }
 
-  /// A timer does not end the inner run. It ends at its limit, because the run loop still has the timer of the callback.
+  /// A timer does not end the inner run. It ends at its limit, because the run loop still has the timer of the
+  /// callback.
   func testACallbackRunsTheRunLoopForOneSource() {
     let done = expectation(description: "ran")
     let start = start

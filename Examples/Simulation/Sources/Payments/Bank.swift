@@ -30,8 +30,8 @@ public actor Bank {
   /// Opens a bank.
   ///
   /// - Parameters:
-  ///   - joinsPending: Whether a repeated request waits for the payment that is being executed. Without this, two requests
-  ///     for one payment that overlap are both executed.
+  ///   - joinsPending: Whether a repeated request waits for the payment that is being executed. Without this, two
+  ///     requests for one payment that overlap are both executed.
   ///   - screen: Asks another service whether a payment is allowed.
   public init(
     balances: [String: Int], joinsPending: Bool = true,

@@ -1,7 +1,7 @@
 /// A server of a replicated log: elects a leader, which replicates the commands of clients.
 ///
-/// After "In Search of an Understandable Consensus Algorithm" by Ongaro and Ousterhout, without snapshots and changes of
-/// the membership.
+/// After "In Search of an Understandable Consensus Algorithm" by Ongaro and Ousterhout, without snapshots and changes
+/// of the membership.
 public actor RaftServer {
   public struct Options: Sendable {
     public var heartbeat = Duration.milliseconds(50)

@@ -297,7 +297,7 @@ enum TaskCreationState {
   case none
   /// No job of a task has reached the hooks yet.
   case begun
-  /// A job of the task with this id has reached the hooks. Nearly always that is the new task, but its executor may resume
-  /// another one first.
+  /// A job of the task with this id has reached the hooks. Nearly always that is the new task, but its executor may
+  /// resume another one first.
   case jobArrived(UInt64)
 }

@@ -74,8 +74,8 @@ enum TestCaseMembership {
   /// If an owner has adopted the current task meanwhile, registers the new task for that owner, and returns the owner.
   ///
   /// - Parameters:
-  ///   - isCertain: Whether the creation was seen. If not, the current task may have resumed a task of another test case
-  ///     that is younger than itself. So a member stays in its test case.
+  ///   - isCertain: Whether the creation was seen. If not, the current task may have resumed a task of another test
+  ///     case that is younger than itself. So a member stays in its test case.
   ///   - former: The owner for which the thread runs the current task, and whose last clock is gone. Another thread
   ///     may be about to take the current task back.
   static func hasMade(
@@ -291,7 +291,7 @@ enum TestCaseMembership {
 
   /// Adds tasks that outlive the clocks of a test case, so that its next clock adopts them.
   ///
-  /// Adds nothing if no test case has that id. Leaves out tasks that the test's next clock, made meanwhile, has adopted.
+  /// Adds nothing if no test case has that id. Leaves out tasks that the test's next clock has already adopted.
   ///
   /// - Parameter leave: Makes the tasks unowned, and returns them. Called under the lock: from then on, the tasks may
   ///   create others, for which `hasMade` has to find the test case.

@@ -1,5 +1,5 @@
-// User code creates tasks by calling functions of the runtime through the call tables of its images. This package replaces
-// the functions in these tables.
+// User code creates tasks by calling functions of the runtime through the call tables of its images. This package
+// replaces the functions in these tables.
 
 import ClocksSupport
 

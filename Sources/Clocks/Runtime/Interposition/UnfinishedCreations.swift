@@ -3,10 +3,10 @@ import Synchronization
 
 /// The unfinished creations of tasks whose first job does not pass through the hooks.
 ///
-/// Thread A creates a task that begins on a default actor, or on a custom executor. The runtime hands over the first job
-/// before the creation returns. Thread B may run the job before thread A has registered the task. Then the task would
-/// count as one of the test for which B runs, and what the task creates would belong to no test. So thread B waits until
-/// the creation has ended.
+/// Thread A creates a task that begins on a default actor, or on a custom executor. The runtime hands over the first
+/// job before the creation returns. Thread B may run the job before thread A has registered the task. Then the task
+/// would count as one of the test for which B runs, and what the task creates would belong to no test. So thread B
+/// waits until the creation has ended.
 ///
 /// An owned task that begins on a custom executor is one of `CreationsOnExecutors` instead.
 enum UnfinishedCreations {
@@ -73,8 +73,8 @@ enum UnfinishedCreations {
 
   /// Waits until an unknown task is noted as one of a test case, if other threads create tasks now.
   ///
-  /// - Returns: The task. If a custom executor runs it within its creation, on the same thread, the creating task, which
-  ///   has the same test case.
+  /// - Returns: The task. If a custom executor runs it within its creation, on the same thread, the creating task,
+  ///   which has the same test case.
   @inline(never)
   static func awaitTestCase(of task: UInt64) -> UInt64 {
     let thread = OutsideWork.currentThread
@@ -87,9 +87,9 @@ enum UnfinishedCreations {
 
   /// Waits until the creations are over that may make a task.
   ///
-  /// A creation that runs no user code ends soon, unless its thread gets no processor. A thread that creates a task itself
-  /// does not wait. The wait is limited, because a thread may hold a lock here that the creation needs, and because an
-  /// executor may run a job for long within its `enqueue`.
+  /// A creation that runs no user code ends soon, unless its thread gets no processor. A thread that creates a task
+  /// itself does not wait. The wait is limited, because a thread may hold a lock here that the creation needs, and
+  /// because an executor may run a job for long within its `enqueue`.
   private static func awaitEnd(
     of task: UInt64, _ mayGiveUp: Bool = false, _ isAwaited: (Creation) -> Bool
   ) {

@@ -94,7 +94,7 @@ import Synchronization
     /// Without a limit, time would never move if each block submits another one.
     private static let mostRounds = 16
 
-    /// The duration of the longest run that counts as one of many in a loop, in seconds. A guess: Foundation takes 0.05.
+    /// The longest run, in seconds, that counts as one of many in a loop. A guess: Foundation takes 0.05.
     private static let longestPoll = 0.1
 
     /// After how many consecutive polls of a run loop polls take time, and how many polls share one wait.

@@ -19,8 +19,8 @@ struct ServedTime {
   /// seconds were withheld from the instant, and only a sixteenth of real time counted, it would take sixteen times as
   /// long to make up for them.
   init() {
-    // `total` is read before `nextCheck`. In the other order, thread B could begin a check in between. Then thread A, the
-    // current one, would add the time before that check to a sum that has it already.
+    // `total` is read before `nextCheck`. In the other order, thread B could begin a check in between. Then thread A,
+    // the current one, would add the time before that check to a sum that has it already.
     let total = Self.total.load(ordering: .acquiring)
     let nextCheck = Self.nextCheck.load(ordering: .relaxed)
     // The interval under way will withhold at least this much of the time before the instant.

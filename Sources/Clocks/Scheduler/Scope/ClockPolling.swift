@@ -1,6 +1,6 @@
 // In an unedited suite, a loop may poll a clock without suspending, until another task has done something, or until a
-// limit. In real time, the other tasks run meanwhile. In virtual time, each reading takes a microsecond, so the loop would
-// reach its limit before any other task runs. So after some readings, time waits for the tasks that can run.
+// limit. In real time, the other tasks run meanwhile. In virtual time, each reading takes a microsecond, so the loop
+// would reach its limit before any other task runs. So after some readings, time waits for the tasks that can run.
 
 /// A loop that polls a clock while other tasks can run.
 enum ClockPolling {
