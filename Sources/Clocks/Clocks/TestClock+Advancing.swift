@@ -298,7 +298,7 @@ extension TestClock {
         return .failed
       }
       let now = now
-      // Another task has moved time beyond `end`. The observer saw every earlier instant: nothing changed up to `end`.
+      // Another task moved time beyond `end`. The observer saw every earlier instant: nothing changed up to `end`.
       guard now <= end else { return .limitReached }
       if try await condition() { return self.now <= end ? .holds : .limitReached }
       if now == end { return .limitReached }

@@ -209,7 +209,7 @@ extension SleepsWaiter {
   /// Runs `body` after `timeout` of real time, as soon as the test is idle and each unowned job has ended.
   ///
   /// Waits only for the unowned jobs that exist when the timeout ends: their tasks may still use the clock. Does
-  /// nothing if the waiter has been released by then. May run `body` twice.
+  /// nothing if the waiter was released by then. May run `body` twice.
   ///
   /// - Parameters:
   ///   - mayRepeat: How many times the timeout, or a tenth of it, may start again.

@@ -61,7 +61,7 @@ package enum Everywhere {
   /// The number of steps after which a test continues first in, first out, because each step of an order takes memory.
   static let mostSteps = 100_000
 
-  /// Lets the kernel end this process when the command that has started it ends in any way.
+  /// Lets the kernel end this process when the command that started it ends in any way.
   private static func endWithCommand() {
     #if os(Linux)
       typealias Control = @convention(c) (CInt, UInt, UInt, UInt, UInt) -> CInt
@@ -72,7 +72,7 @@ package enum Everywhere {
       }
       // 1 is `PR_SET_PDEATHSIG`: a signal when the thread that started this process ends, the command's main thread.
       _ = control(1, UInt(SIGKILL), 0, 0, 0)
-      // No signal comes if the command has ended before this call.
+      // No signal comes if the command ended before this call.
       if getppid() != parent { kill(getpid(), SIGKILL) }
     #endif
   }

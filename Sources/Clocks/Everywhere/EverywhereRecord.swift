@@ -29,10 +29,10 @@ package final class EverywhereRecord: Sendable {
   /// A number that follows from the name and the arguments.
   var hash: UInt64 { Mixer.hash(name + "\n" + arguments) }
 
-  /// The virtual time that has passed in all scopes of the test case.
+  /// The virtual time that passed in all scopes of the test case.
   var virtualTime: Duration { lock.withLock { state.virtualTime } }
 
-  /// Adds the virtual time that has passed in a scope.
+  /// Adds the virtual time that passed in a scope.
   func note(_ time: VirtualTime) {
     let passed = time.now.offset
     let sleeps = time.scheduler.change { $0.scope?.sleepPlaces?.all ?? [] }
@@ -47,11 +47,11 @@ package final class EverywhereRecord: Sendable {
 
   /// Notes that the test runs in virtual time.
   ///
-  /// `note` adds how much time has passed. It is not called if the scope is that of the test's own trait, or of the
-  /// test within which it runs, or if the run is abandoned.
+  /// `note` adds how much time passed. It is not called if the scope is that of the test's own trait, or of the test
+  /// within which it runs, or if the run is abandoned.
   package func noteVirtualTime() { lock.withLock { state.isVirtual = true } }
 
-  /// Adds a reason if a test of XCTest has run in real time without one.
+  /// Adds a reason if a test of XCTest ran in real time without one.
   ///
   /// Then the class of the test overrides `invokeTest`, or another version of the runtime lays classes out differently.
   func noteIfUnseen() {

@@ -192,7 +192,7 @@ struct ConstraintMeaning {
         return "at \(time) \(one) goes on before the \(sleep) of \(other) ends, which is due"
       case (false, false):
         let places = [first, second].map { place(details.steps[$0].functions) }
-        // If turns on an actor have changed their order, `differences` explains more than this sentence.
+        // If turns on an actor come in another order, `differences` explains more than this sentence.
         guard places != ["", ""], one != other, differences.isEmpty else { return nil }
         return "\(one) goes on\(places[0]) before \(other)\(places[1])"
       }

@@ -6,7 +6,7 @@ import Synchronization
 /// A failed precondition, a range error or a continuation that is resumed twice raises a signal on the thread that
 /// runs the job. The handler reports the schedule; then the signal has the effect that it has without the handler.
 ///
-/// The report allocates memory and writes a file, which a signal handler may not do: if the crash has damaged the
+/// The report allocates memory and writes a file, which a signal handler may not do: if the crash damaged the
 /// allocator, or interrupted it, the report is lost. An alarm ends the process if the report does not return.
 ///
 /// On a thread of a scheduler, the handler has a stack of its own (`SignalStack`). So a stack overflow is reported,

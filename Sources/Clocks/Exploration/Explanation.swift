@@ -2,7 +2,7 @@ import ClocksDrawing
 import ClocksSearch
 import ClocksSupport
 
-/// The text of a failure that a search has found.
+/// The text of a failure that a search found.
 struct Explanation {
   let failure: Exploration.Failure
   let limits: ScheduleSearch.Limits
@@ -48,7 +48,7 @@ struct Explanation {
     switch count {
     case 0:
       return "\(schedule) None of \(decisions) decisions matters: it fails first in, first out."
-    // Without its only decision, the order is first in, first out, in which the test has passed.
+    // Without its only decision, the order is first in, first out, in which the test passed.
     case 1: return "\(schedule) 1 of \(decisions) decisions matters; undo it and it passes:"
     default:
       return failure.isMinimal

@@ -52,7 +52,7 @@ struct Exploration {
     let plan: Plan
     /// The profile for runs that repeat the failure.
     ///
-    /// A constraint may delay its step for longer than the run that failed has delayed any step (`RunRecord.patience`).
+    /// A constraint may delay its step for longer than the run that failed delayed any step (`RunRecord.patience`).
     let profile: Profile
     var constraints: [Constraint]
     var choices: [Choice]
@@ -92,7 +92,7 @@ struct Exploration {
     case failed(Failure)
     /// Two runs of one schedule differ.
     case diverged(Divergence)
-    /// A run has skipped the test by this error.
+    /// A run skipped the test by this error.
     case skipped(any Error)
   }
 

@@ -22,11 +22,11 @@ final class Explorer: Chooser, @unchecked Sendable {
   @exclusivity(unchecked) private var running: Int?
   /// The actor drain that runs, or that goes on after a checkpoint; `nil` during other steps.
   @exclusivity(unchecked) private var drain: ActorDrain?
-  /// The actor drains that are parked, by the id of the task that has reached the checkpoint.
+  /// The actor drains that are parked, by the id of the task that reached the checkpoint.
   @exclusivity(unchecked) private var parkedDrains: [UInt64: ActorDrain] = [:]
   /// Details of the steps, if a report needs them.
   @exclusivity(unchecked) var details: StepDetails?
-  /// The sources of nondeterminism that the run has used.
+  /// The sources of nondeterminism that the run used.
   @exclusivity(unchecked) private(set) var used: Set<Divergence.Suspect> = []
   /// The number of steps of the longest run that was no runaway; `nil` if there was none.
   @exclusivity(unchecked) private var mostSteps: Int?

@@ -13,7 +13,7 @@ struct RunOutcome: Sendable {
     return error
   }
 
-  /// The key of the first finding. Two runs with equal keys have failed in the same way.
+  /// The key of the first finding. Two runs with equal keys failed in the same way.
   var key: String? { findings.first?.key }
 }
 
@@ -94,7 +94,7 @@ struct Finding: Sendable {
   /// Where the test states the invariant that fails.
   var site: CallSite?
 
-  /// Whether the run has waited for a limit of real time. If so, it is not repeated: that would take as long again.
+  /// Whether the run waited for a limit of real time. If so, it is not repeated: that would take as long again.
   var tookLong: Bool { kind != .issue && text.contains(" of real time") }
 }
 

@@ -53,7 +53,7 @@ struct ScheduledTest {
 
   /// Runs the operation and reports a failure. Throws only the error by which the operation skips the test.
   ///
-  /// Returns the summary of the search; `nil` if the operation has failed, or one schedule was replayed.
+  /// Returns the summary of the search; `nil` if the operation failed, or one schedule was replayed.
   func run(
     isolation: isolated (any Actor)? = #isolation, _ operation: @escaping OneRun.Operation
   ) async throws -> ScheduleSummary? {
@@ -181,7 +181,7 @@ struct ScheduledTest {
     return nil
   }
 
-  /// Records a run first in, first out of a test that has passed, because the search itself records nothing.
+  /// Records a run first in, first out of a test that passed, because the search itself records nothing.
   ///
   /// - Parameters:
   ///   - search: The report of the search, to which a failure of the run is added.

@@ -49,7 +49,7 @@ enum SearchReports {
       }
     }
 
-    /// Adds the failure of a run that was recorded after the search has passed.
+    /// Adds the failure of a run that was recorded after the search passed.
     mutating func addRecordedRun(result: String, _ text: String) {
       (self.result, isComplete) = (result, false)
       // The recorded run has the order of the first schedule.

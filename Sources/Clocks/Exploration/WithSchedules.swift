@@ -37,7 +37,7 @@ public struct ScheduleCount: Hashable, Sendable {
   /// Up to 1,000 schedules, for up to two seconds of real time.
   public static let standard = Self(kind: .upTo(nil))
 
-  /// The schedule of a token that a failure has printed, and no other.
+  /// The schedule of a token that a failure printed, and no other.
   public static func schedule(_ token: String) -> Self { Self(kind: .token(token)) }
 }
 
@@ -77,7 +77,7 @@ public struct ScheduleCount: Hashable, Sendable {
 /// - Parameters:
 ///   - count: The schedules to run; by default up to 1,000, for at most two seconds.
 ///   - seed: The seed of random choices. The default follows from the name of the test. So with a number of schedules,
-///     a test that has passed fails only after a change.
+///     a test that passed fails only after a change.
 ///   - slack: The maximum delay with which a sleep wakes.
 ///   - faults: The maximum number of faults in a schedule; see ``VirtualTime/fault(_:)``.
 ///   - stalls: How often in a schedule time may pass while a job is under way: jobs otherwise take no time.
@@ -90,8 +90,8 @@ public struct ScheduleCount: Hashable, Sendable {
 ///   - column: The column at which a failure is recorded.
 ///   - function: The name of the test.
 ///   - operation: The operation; it receives the scope.
-/// - Returns: The summary of the search; `nil` if the operation has failed, if one schedule was replayed, or if the
-///   search was not possible.
+/// - Returns: The summary of the search; `nil` if the operation failed, if one schedule was replayed, or if the search
+///   was not possible.
 @discardableResult
 public nonisolated(nonsending) func withSchedules(
   _ count: ScheduleCount = .standard, seed: Int? = nil, slack: Duration = .zero, faults: Int = 0,

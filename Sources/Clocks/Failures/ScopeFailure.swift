@@ -224,7 +224,7 @@ enum LeftoverFailure {
 
 /// Notes in failures of a scope.
 enum ScopeNote {
-  /// Time has jumped while a task waited for work outside the scope.
+  /// Time jumped while a task waited for work outside the scope.
   static func skippedWait(_ task: String, slept jump: Duration, to end: Duration) -> String {
     """
     Time jumped \(jump), to \(end), while \(task) waited for work outside the scope, a socket or a \
@@ -232,7 +232,7 @@ enum ScopeNote {
     """
   }
 
-  /// Time has jumped while one of these tasks may have waited for work outside the scope.
+  /// Time jumped while one of these tasks may have waited for work outside the scope.
   static func possiblySkippedWait(_ tasks: [String], slept jump: Duration, to end: Duration)
     -> String
   {

@@ -37,8 +37,8 @@ struct TestReport: Sendable {
 
 /// Lets another thread record a failure on behalf of a test.
 ///
-/// A test library knows by a task-local value which test a failure belongs to. So the context keeps one task that
-/// was not started, and that has inherited the test's values. When that task starts, it first makes the next one.
+/// A test library knows by a task-local value which test a failure belongs to. So the context keeps one task that was
+/// not started, and that inherited the test's values. When that task starts, it first makes the next one.
 final class TestContext: Sendable {
   private final class Reporter: @unchecked Sendable {
     /// Set before the task starts, or never.
@@ -69,8 +69,7 @@ final class TestContext: Sendable {
     let isServed = ThreadSemaphore()
     /// The reporter for this thread; `nil` where tasks cannot be captured.
     ///
-    /// Thread A, which has made the reporter, writes this before it signals `isServed`. Thread B reads it after its
-    /// wait.
+    /// Thread A, which made the reporter, writes this before it signals `isServed`. Thread B reads it after its wait.
     var reporter: Reporter?
   }
 
@@ -87,8 +86,8 @@ final class TestContext: Sendable {
 
   /// Runs `report` on the current thread, because all other threads may be blocked.
   ///
-  /// Thread A takes the reporter. Thread B finds none, and waits until thread A has made the next one. Meanwhile thread
-  /// A runs no code of the user, and waits for no other thread.
+  /// Thread A takes the reporter. Thread B finds none, and waits until thread A makes the next one. Meanwhile thread A
+  /// runs no code of the user, and waits for no other thread.
   func run(_ report: @escaping @Sendable () -> Void) {
     guard let reporter = takeReporter() else { return report() }
     reporter.work = {

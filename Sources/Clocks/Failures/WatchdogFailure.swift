@@ -3,7 +3,7 @@ struct Blockage: Sendable {
   /// The job's task; 0 if it is not known.
   var task: UInt64
   var number: UInt64
-  /// The limit that the job has exceeded.
+  /// The limit that the job exceeded.
   var limit: Duration
   /// The number of ready jobs; `nil` if nothing in the test waits for the job.
   var waiting: Int?

@@ -5,7 +5,7 @@ struct FunctionName: Hashable, Sendable {
   private(set) var module = ""
   /// Types, name and labels, without the module.
   private(set) var text = ""
-  /// Whether the compiler has generated the function, only to call another one.
+  /// Whether the compiler generated the function, only to call another one.
   private(set) var isThunk = false
   private(set) var isClosure = false
 
@@ -101,7 +101,7 @@ struct FunctionName: Hashable, Sendable {
     }
     text = parts.joined(separator: ".")
     readLocalFunction(&rest)
-    // Code that a macro has generated has no name that a user knows.
+    // Code that a macro generated has no name that a user knows.
     if parts.contains(where: { $0.contains("$s") && $0.first != "`" }) { isThunk = true }
   }
 

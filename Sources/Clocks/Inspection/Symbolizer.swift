@@ -69,7 +69,7 @@ enum Symbolizer {
     guard let colon = text.lastIndex(of: ":") else { return nil }
     let number = text[colon...].dropFirst().prefix(while: \.isNumber)
     guard let line = Int(number), line > 0, !text.hasPrefix("?") else { return nil }
-    // Code that a macro has generated is in no file of the user.
+    // Code that a macro generated is in no file of the user.
     guard !text.contains("@__swiftmacro_") else { return nil }
     return SourceLine(path: String(text[..<colon]), line: line)
   }
@@ -127,8 +127,8 @@ enum Symbolizer {
 
   /// Runs a command and returns what it writes; `nil` if it cannot be run, or takes too long.
   ///
-  /// - Parameter lines: The number of lines to wait for. Waiting for the end of the pipe would also wait for
-  ///   other processes that have inherited it.
+  /// - Parameter lines: The number of lines to wait for. Waiting for the end of the pipe would also wait for other
+  ///   processes that inherited it.
   static func output(of command: String, _ arguments: [String], lines: Int) -> String? {
     #if os(Linux)
       var ends: [CInt] = [0, 0]

@@ -207,7 +207,7 @@ private struct TaskDumpWriter {
     }
   }
 
-  /// The library function that the user's innermost function has called; `nil` if there is none.
+  /// The library function that the user's innermost function called; `nil` if there is none.
   private func call(_ task: TaskSnapshot) -> String? {
     let functions = task.functions.map { symbols.frames[$0]?.function }
     let own = functions.firstIndex { $0?.isOfUser == true }

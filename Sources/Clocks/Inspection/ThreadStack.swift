@@ -23,7 +23,7 @@ struct ThreadStack {
   ///
   /// The result is empty if no thread has such a stack.
   ///
-  /// - Parameter mark: An address in the frame of a function that has called all functions of interest.
+  /// - Parameter mark: An address in the frame of a function that called all functions of interest.
   init(ofThreadAt mark: UInt, in images: CodeImages) {
     #if os(Linux) && arch(x86_64)
       guard mark != 0 else { return }
@@ -100,7 +100,7 @@ struct ThreadStack {
         .map { words[words.startIndex + $0] }.first { isReturn(to: $0, images) }
     }
 
-    /// Returns the call in a function that the chain skips, because it has called a function without a frame.
+    /// Returns the call in a function that the chain skips, because it called a function without a frame.
     ///
     /// A C function may have no frame. The return address into the skipped function is in its own frame, among
     /// remains of earlier calls. It counts only if it is in the function that the call before `address` calls.

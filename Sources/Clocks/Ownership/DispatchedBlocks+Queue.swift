@@ -114,7 +114,7 @@ extension DispatchedBlocks {
       } else {
         if !block.isAbandoned { waiting += change }
         guard block.isBarrier else { return }
-        // Only the newest block is added before it has begun.
+        // Only the newest block is added before it begins.
         if change > 0 {
           waitingBarriers.append(number)
         } else if waitingBarriers.first == number {

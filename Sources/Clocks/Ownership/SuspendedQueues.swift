@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// The queues that are suspended or inactive. It does not matter who has suspended or made them.
+/// The queues that are suspended or inactive. It does not matter who suspended or made them.
 enum SuspendedQueues {
   struct State {
     var isInactive = false

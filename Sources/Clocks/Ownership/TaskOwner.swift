@@ -71,7 +71,7 @@ class TaskOwner: @unchecked Sendable {
   /// The task that made the owner's first clock. It identifies the test. 0 for a scope, or if the task is not known.
   final let maker: UInt64
 
-  /// The task of the test case that the owner has adopted last; 0 if there is none.
+  /// The task of the test case that the owner adopted last; 0 if there is none.
   final let adopted = Atomic<UInt64>(0)
 
   /// The task that runs the owner's test case; another task or 0 if no test case is known.
@@ -98,7 +98,7 @@ class TaskOwner: @unchecked Sendable {
     self.maker = maker
   }
 
-  /// Takes a ready job. If `isNew`, the job on the current thread has created its task, and this is the first job.
+  /// Takes a ready job. If `isNew`, the job on the current thread created its task, and this is the first job.
   func enqueue(_ job: ReadyJob, isNew: Bool) {
     fatalError("Clocks: a subclass of TaskOwner must override `enqueue(_:isNew:)`.")
   }
@@ -128,10 +128,10 @@ class TaskOwner: @unchecked Sendable {
     case outsideWork
   }
 
-  /// Notes that the test has used a source of nondeterminism.
+  /// Notes that the test used a source of nondeterminism.
   func asked(_ question: NondeterminismSource) {}
 
-  /// Notes that an externally started job has ended.
+  /// Notes that an externally started job ended.
   ///
   /// - Parameter executor: If given, the current thread may continue with the owner's jobs.
   /// - Returns: A job that the thread may run next; only if an executor is given.
@@ -153,7 +153,7 @@ class TaskOwner: @unchecked Sendable {
 
   func externalJobEnded(_ task: UInt64) {}
 
-  /// Notes that an external task has returned. If it was not over then, it may have run again since.
+  /// Notes that an external task returned. If it was not over then, it may have run again since.
   func externalTaskReturned(_ task: UInt64, _ absence: UInt64, wasOver: Bool) {}
 
   /// Checks the external tasks whose return only the owner can see. Must call `recheckBegins` under the owner's lock.
@@ -253,7 +253,7 @@ struct ProcessWideOwner {
   ///
   /// - Parameters:
   ///   - unownedJobs: The number of unowned jobs under way.
-  ///   - outdated: Keeps the removed users alive until the caller has left the locks.
+  ///   - outdated: Keeps the removed users alive until the caller leaves the locks.
   mutating func wake(_ user: User, _ unownedJobs: Int, _ outdated: inout [User]) -> Int {
     if users.contains(where: { $0.task == user.task }) { return 0 }
     outdated = users
@@ -265,7 +265,7 @@ struct ProcessWideOwner {
     return unownedJobs - externallyStartedJobs
   }
 
-  /// Notes that an unowned job has run, after which `unownedJobs` are under way. Returns the owner if it waited for it.
+  /// Notes that an unowned job ran, after which `unownedJobs` are under way. Returns the owner if it waited for it.
   mutating func unownedJobHasRun(_ unownedJobs: Int) -> TaskOwner? {
     guard externallyStartedJobs > unownedJobs else { return nil }
     externallyStartedJobs -= 1

@@ -152,7 +152,7 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Registers a task that `owner` has just created, though another thread may have marked it as unowned. O(1).
+  /// Registers a task that `owner` just created, though another thread may have marked it as unowned. O(1).
   ///
   /// Returns whether it had no owner; `nil` if `owner` has no clock any more.
   func register(newTask id: UInt64, of owner: TaskOwner) -> Bool? {
@@ -164,7 +164,7 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Marks a task that an unowned task has just created, unless it is known. Amortized O(1).
+  /// Marks a task that an unowned task just created, unless it is known. Amortized O(1).
   ///
   /// A task that begins on an actor passes no hook before it runs, perhaps in an actor drain of an owner.
   func register(newUnownedTask id: UInt64) {
@@ -177,8 +177,7 @@ final class TaskOwnership: Sendable {
     lock.withLock { register(id, of: owner) }
   }
 
-  /// Returns the owner of a job that has become ready, and whether its task is seen for the first time.
-  /// Amortized O(1).
+  /// Returns the owner of a job that became ready, and whether its task is seen for the first time. Amortized O(1).
   ///
   /// A task is first seen on the thread that starts it, and belongs to the owner `running` for which that thread
   /// runs. Later any thread may resume the task, and its owner stays.
@@ -224,7 +223,7 @@ final class TaskOwnership: Sendable {
 
   /// Registers a leftover for `owner`, one of whose jobs resumes it. Returns whether the task was a leftover.
   ///
-  /// For example, a loop that a test has started for a shared object also works for later tests. While that test still
+  /// For example, a loop that a test started for a shared object also works for later tests. While that test still
   /// runs, no other test adopts the loop: the test itself does, if its clocks are gone and it makes another one.
   @inline(never)
   func adopt(leftover id: UInt64, of prior: TaskOwner?, by owner: TaskOwner) -> Bool {
@@ -289,7 +288,7 @@ final class TaskOwnership: Sendable {
     }
   }
 
-  /// Counts an unowned job that has run. Returns the owner that waited for it, if there is one.
+  /// Counts an unowned job that ran. Returns the owner that waited for it, if there is one.
   func unownedJobHasRun() -> TaskOwner? {
     lock.withLock {
       unownedJobs -= 1

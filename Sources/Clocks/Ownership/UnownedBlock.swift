@@ -1,7 +1,7 @@
 import ClocksSupport
 import Synchronization
 
-/// A block on a dispatch queue that a test case has submitted without an owner, or for an owner whose clocks are gone.
+/// A block on a dispatch queue that a test case submitted without an owner, or for an owner whose clocks are gone.
 ///
 /// So is a call of the handler of a source that a test case has made without an owner. The next owner of the test case
 /// counts the block, or the call, until it has run.
@@ -9,7 +9,7 @@ final class UnownedBlock: @unchecked Sendable {
   enum Queue {
     case known(BlockQueue)
     #if os(Linux) && canImport(Glibc)
-      /// A dispatch queue, which must be in memory until the block has ended. Its properties are read on demand.
+      /// A dispatch queue, which must be in memory until the block ends. Its properties are read on demand.
       case dispatch(OpaquePointer)
     #endif
 
@@ -28,11 +28,11 @@ final class UnownedBlock: @unchecked Sendable {
   private let isBarrier: Bool
   /// The owner that counts the block anyway; `nil` if there is none.
   private let former: ObjectIdentifier?
-  /// The number that `next` has given to the block. Written once, under the lock, before `next`.
+  /// The number that `next` gave to the block. Written once, under the lock, before `next`.
   ///
   /// Atomic, because ThreadSanitizer does not see that a thread that reads `next` also sees what was written before it.
   private let number = Atomic<UInt64>(0)
-  /// The owner that has adopted the test case. Written once, under the lock.
+  /// The owner that adopted the test case. Written once, under the lock.
   private let next = AtomicLazyReference<TaskOwner>()
   private let hasBegun = Atomic(false)
   /// See `TaskOwner.workRuns`. Written once, before `hasBegun`.
@@ -57,7 +57,7 @@ final class UnownedBlock: @unchecked Sendable {
     self.former = former.map(ObjectIdentifier.init)
   }
 
-  /// The owner that has adopted the test case since the block was submitted. A signal handler may call this.
+  /// The owner that adopted the test case after the block was submitted. A signal handler may call this.
   var owner: TaskOwner? { next.load() }
 
   /// Lets the owner of the test case count the block, or the next owner if there is none. O(1).
@@ -89,7 +89,7 @@ final class UnownedBlock: @unchecked Sendable {
     (older, newer) = (nil, nil)
   }
 
-  /// Lets an owner count the blocks of a test case, which it has just adopted.
+  /// Lets an owner count the blocks of a test case that it just adopted.
   ///
   /// O(waiting blocks of all test cases)
   static func adoptAll(of testCase: UInt64, by owner: TaskOwner) {

@@ -51,7 +51,7 @@ final class Recorder: Sendable {
     lock.withLock { delivery.take() }
   }
 
-  /// What has been recorded so far. O(tasks with a name).
+  /// The timeline of what was recorded so far. O(tasks with a name).
   var timeline: RecordedTimeline {
     lock.withLock {
       var context = context

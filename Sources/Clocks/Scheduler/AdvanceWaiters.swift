@@ -101,7 +101,7 @@ extension Advance {
   /// The time until `nextInstant`.
   fileprivate var distance: Duration { saturatingDifference(nextInstant, virtualClock.now) }
 
-  /// Moves the clock by the time that has passed on another clock, whose advance had its turn.
+  /// Moves the clock by the time that passed on another clock, whose advance had its turn.
   fileprivate func follow(_ passed: Duration, _ nanosecondsWithoutThread: UInt64) {
     if !hasBegun { begin(nanosecondsWithoutThread) }
     virtualClock.move(to: min(saturatingSum(virtualClock.now, passed), nextInstant))
@@ -129,7 +129,7 @@ extension IdleWaiters {
     return advancesInStep.min { $0.distance < $1.distance } ?? oldest
   }
 
-  /// Calls `takeSleeper` of an advance, and moves the other clocks by the time that has passed. O(n).
+  /// Calls `takeSleeper` of an advance, and moves the other clocks by the time that passed. O(n).
   @inline(never)
   func takeSleeperInStep(
     _ waiter: IdleWaiter, _ order: Order, nanosecondsWithoutThread: UInt64

@@ -13,7 +13,7 @@ extension ExternalTasks {
     /// The task was cancelled after the end of its scope, but always had a job ready. Its jobs no longer run.
     case stopped
 
-    /// Whether a recording shows that the task has become external.
+    /// Whether a recording shows that the task became external.
     ///
     /// A suspended task may count as external for a moment, until the thread that ran it last is known to have left it.
     /// Whether this happens depends on other tests, so a recording does not show it.
@@ -37,7 +37,7 @@ extension ExternalTasks {
     var runs = 0
     /// Whether the task's job waits in virtual time, and holds its thread meanwhile.
     var isPaused = false
-    /// Whether a recording shows that the task has become external, and so has to show its return.
+    /// Whether a recording shows that the task became external, and so has to show its return.
     var isSeenExternal = false
 
     var isNone: Bool {
@@ -74,7 +74,7 @@ extension ExternalTasks {
       return !status.isOver && (status.isActive || hasAsyncLets || status.hasPreference)
     }
 
-    /// Notes that the task was found not to be external. Returns whether the entry has changed.
+    /// Notes that the task was found not to be external. Returns whether the entry changed.
     mutating func wasChecked() -> Bool {
       let hasNoAsyncLet = hasAsyncLets && task.map { TaskStatus.mayHaveAsyncLet($0.job) } != true
       if hasNoAsyncLet { hasAsyncLets = false }

@@ -83,7 +83,7 @@ struct ExternalTasks: ~Copyable {
     return entry.runs == 1
   }
 
-  /// Notes that a job of a task has ended on a custom executor. Returns whether no other job of the task runs on one.
+  /// Notes that a job of a task ended on a custom executor. Returns whether no other job of the task runs on one.
   mutating func externalJobEnded(_ id: UInt64) -> Bool {
     isVerified = false
     var entry = entries[id]
@@ -107,8 +107,8 @@ struct ExternalTasks: ~Copyable {
     case ofStoppedTask
   }
 
-  /// Notes that a job has become ready. Its task is about to run, so releasing the entry's reference does not
-  /// free the task.
+  /// Notes that a job became ready. Its task is about to run, so releasing the entry's reference does not free the
+  /// task.
   mutating func jobArrived(of id: UInt64) -> Arrival {
     let entry = entries[id]
     if entry.state == .stopped { return .ofStoppedTask }

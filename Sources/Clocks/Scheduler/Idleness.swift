@@ -75,7 +75,7 @@ struct Idleness: ~Copyable {
     return isIdle
   }
 
-  /// Disregards blocks and external tasks until time has moved by one step (`countEverything`).
+  /// Disregards blocks and external tasks until time moves by one step (`countEverything`).
   mutating func leaveOutParallelWork() {
     dispatchedBlocks.areLeftOut = true
     externalTasks.areLeftOut = true
@@ -86,7 +86,7 @@ struct Idleness: ~Copyable {
     externalTasks.areLeftOut = false
   }
 
-  /// Whether the test is idle, provided that no task has become external unseen.
+  /// Whether the test is idle, provided that no task became external unseen.
   @_transparent
   var isQuiet: Bool { mayStartJob && isNothingOutstanding }
 
@@ -174,7 +174,7 @@ struct Idleness: ~Copyable {
 
   /// Abandons the running jobs: the test no longer waits for their ends.
   mutating func abandonRunning() {
-    // Other jobs of the main thread cannot begin before the abandoned one has ended.
+    // Other jobs of the main thread cannot begin before the abandoned one ends.
     if case .acting = thread, isActingOnMain {
       abandonedOnMain = threadNumber
       isMainTaken = true
@@ -189,7 +189,7 @@ struct Idleness: ~Copyable {
     externallyStartedJobs = 0
   }
 
-  /// Notes that the job on an abandoned thread has ended.
+  /// Notes that the job on an abandoned thread ended.
   mutating func abandonedJobEnded(on number: Int) {
     guard number == abandonedOnMain else { return }
     abandonedOnMain = nil
@@ -200,7 +200,7 @@ struct Idleness: ~Copyable {
     thread = .requested(on: executor)
   }
 
-  /// Notes that a thread that was requested has come. Returns the number with which it acts; `nil` if it must not act.
+  /// Notes that a requested thread arrived. Returns the number with which it acts; `nil` if it must not act.
   ///
   /// A request may have been withdrawn, or made twice (`Scheduler.jobBlocksThread`). The first thread that comes acts.
   mutating func requestedThreadBegins(on executor: ExecutorKind) -> Int? {

@@ -2,7 +2,7 @@ import ClocksDrawing
 import ClocksSupport
 import Synchronization
 
-/// The invariants that a test has stated.
+/// The invariants that a test stated.
 ///
 /// A part of the scheduler's state, guarded by its lock. The conditions are the user's code, so they are called
 /// without the lock, on the scheduler's thread between two jobs: then no other job of the scheduler runs.
@@ -100,7 +100,7 @@ final class ActorCondition: Sendable {
 
   /// Returns whether the condition holds now; `nil` if the actor is not free. Not to be called on the actor.
   func holdsNow() -> Bool? {
-    // The answer is an object, because another thread may still write it after this function has returned.
+    // The answer is an object, because another thread may still write it after this function returns.
     let answer = Answer()
     check { answer.holds.store($0 ? 1 : 0, ordering: .relaxed) }
     let known = answer.holds.load(ordering: .relaxed)

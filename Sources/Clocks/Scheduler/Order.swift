@@ -45,7 +45,7 @@ protocol Chooser: AnyObject, Sendable {
 
   /// Returns the value that replaces 8 random bytes for a task; `nil` if the bytes are to be random.
   ///
-  /// - Parameter isNumber: Whether the task has requested a single number, and not a longer sequence of bytes.
+  /// - Parameter isNumber: Whether the task requested a single number, and not a longer sequence of bytes.
   func draw(for task: UInt64, isNumber: Bool) -> UInt64?
 
   /// Returns the number of the option that a task gets, of `count` options. Outside a search, a task gets option 0.
@@ -75,9 +75,9 @@ protocol Chooser: AnyObject, Sendable {
   // The chooser learns the candidates from the following events.
 
   func taskWasCreated(_ task: UInt64)
-  /// A job has become ready, behind all other ready jobs.
+  /// A job became ready, behind all other ready jobs.
   ///
-  /// - Parameter isFromOutside: Whether something outside the scope has made the job ready.
+  /// - Parameter isFromOutside: Whether something outside the scope made the job ready.
   func jobIsReady(_ job: ReadyJob, isFromOutside: Bool)
   func jobBegins(_ job: ReadyJob, at position: Int)
   /// Returns why the run counts as a runaway, if a limit was passed since the last call.
@@ -133,7 +133,7 @@ extension SchedulerState {
     return first
   }
 
-  /// Lets time pass before a ready job begins, if the chooser wants a stall there. Returns whether time has passed.
+  /// Lets time pass before a ready job begins, if the chooser wants a stall there. Returns whether time passed.
   private mutating func stalls(before position: Int) -> Bool {
     guard mayStall, let virtualClock = scope?.virtualClock,
       let length = order.chooser?.stall(before: position)

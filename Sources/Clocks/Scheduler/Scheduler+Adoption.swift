@@ -130,7 +130,7 @@ extension Scheduler {
 
   /// Claims the current task, if no other test owns it, and returns whether the scheduler owns it now. O(1).
   ///
-  /// If the scheduler has not started the task's job, the job counts as externally started.
+  /// If the scheduler did not start the task's job, the job counts as externally started.
   ///
   /// - Parameter users: The users of the clock that the task uses; `nil` if the task makes a clock.
   @discardableResult
@@ -139,8 +139,8 @@ extension Scheduler {
     guard let task = UnownedTask.currentID else { return false }
     wakeIfProcessWide(for: task)
     if let context, context.pointee.owner === self {
-      // The hooks register a task with its first job. A task that they have not seen was not suspended yet
-      // (`Task.immediate`), or has only run in actor drains.
+      // The hooks register a task with its first job. A task that they did not see was not suspended yet
+      // (`Task.immediate`), or ran only in actor drains.
       if context.pointee.taskID == task { return true }
       let (isOwn, isNew) = TaskOwnership.shared.claimed(task, for: self)
       if isNew, let users {
@@ -195,7 +195,7 @@ extension Scheduler {
     return owner.isWithin(self) ? nil : owner
   }
 
-  /// Whether the test that has made the scheduler's clocks, or uses them, is known to be under way.
+  /// Whether the test that made the scheduler's clocks, or uses them, is known to be under way.
   var hasTest: Bool { change { $0.testLifetime.isKnown && !$0.testLifetime.areOver } }
 
   /// Whether the current thread runs neither for the scheduler nor for a scope within the test.
@@ -208,13 +208,13 @@ extension Scheduler {
   /// Waits for the end of the job that the current thread runs, whose task belongs to the scheduler.
   func waitForCurrentJobAndTask() {
     waitForCurrentJob()
-    // When the job has ended, its task may wait for an actor, where it may run externally.
+    // After the job, its task may wait for an actor, where it may run externally.
     if ThreadContext.current != nil, let current = UnownedTask.current {
       taskMayRunExternally(current.job)
     }
   }
 
-  /// Makes the scheduler start no job until the job that the current thread runs has ended.
+  /// Makes the scheduler start no job until the job that the current thread runs ends.
   func waitForCurrentJob() {
     if let context = ThreadContext.current {
       context.pointee.ownersAwaitingEnd.append(self)
@@ -281,7 +281,7 @@ extension Scheduler {
 
   private func keepCurrentTask() {
     guard let task = UnownedTask.current?.retainedIfReadable else { return }
-    // Tasks that have ended elsewhere are released without the lock.
+    // Tasks that ended elsewhere are released without the lock.
     _ = change { $0.liveTasks.insert(pruning: task) }
   }
 

@@ -60,7 +60,7 @@ extension Scheduler {
     return change { state in state.order.chooser.map { ask($0, task) } }
   }
 
-  /// Notes the decision that `decide` has just asked for, if a report or a recording needs it.
+  /// Notes the decision that `decide` just asked for, if a report or a recording needs it.
   ///
   /// The text is made without the lock, because `text` calls the user's code.
   func describeDecision(_ text: () -> String) {

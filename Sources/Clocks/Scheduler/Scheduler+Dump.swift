@@ -27,7 +27,7 @@ extension Scheduler {
     UnownedTask.current != nil && isCallerOfOtherTest ? nil : dumpTasks().unlessAlone
   }
 
-  /// If something has gone wrong, inspects the scope's tasks, unless that was done. Called before they are cancelled.
+  /// If something went wrong, inspects the scope's tasks, unless that was done. Called before they are cancelled.
   func noteProblem() {
     let isNeeded = change { state in
       state.scope.map { $0.body.beginDump(at: $0.virtualClock.now) } ?? false
@@ -158,7 +158,7 @@ extension Scheduler {
 extension SchedulerState {
   /// The task whose job runs on the thread of `Scheduler.threadMark`.
   ///
-  /// 0 for an actor drain that the scheduler has started; `nil` if no job is known to run there.
+  /// 0 for an actor drain that the scheduler started; `nil` if no job is known to run there.
   fileprivate var taskOfMarkedThread: UInt64? {
     if let running = activity.running { return running.task }
     return activity.externallyStartedTask == 0 ? nil : activity.externallyStartedTask

@@ -76,7 +76,7 @@ extension Scheduler {
     let test = isOver ? [] : change { $0.testLifetime.tasks }
     let tasks = left.filter { !test.contains($0) }
     TaskOwnership.shared.leave(tasks.map(\.id), of: self) { test.allSatisfy(\.isOver) }
-    // Thread A, the current one, has released the last clock. Thread B, which runs the test, may have made another one
+    // Thread A, the current one, released the last clock. Thread B, which runs the test, may have made another one
     // since then, and have adopted the test case before the tasks were back.
     Self.scheduler(TaskOwnership.shared.knownOwner(of: testCase))?.adoptTestCase(of: testCase)
   }
@@ -91,9 +91,9 @@ extension SchedulerState {
 
   /// The tasks that outlive the last clock, apart from the task that runs the test case.
   ///
-  /// Thread A runs a job of one of them, and may be about to resume the others. Thread B, the current one, has released
-  /// the clock. So the next owner of the tasks waits for A's job, as for one of an unowned task. It has to know the
-  /// job's task even if the task is over.
+  /// Thread A runs a job of one of them, and may be about to resume the others. Thread B, the current one, released the
+  /// clock. So the next owner of the tasks waits for A's job, as for one of an unowned task. It has to know the job's
+  /// task even if the task is over.
   ///
   /// - Parameter ownTask: The task whose job the current thread runs. The next owner does not wait for that job.
   fileprivate mutating func leftovers(

@@ -1,9 +1,9 @@
 /// One action of a scheduler: `SchedulerState` chooses it, and `Scheduler.perform` performs it.
 enum Action {
   case run(ReadyJob)
-  /// Runs the runtime's job that resumes a task of the scheduler, whose un-injected sleep has woken.
+  /// Runs the runtime's job that resumes a task of the scheduler, whose un-injected sleep woke.
   case runWaking(ReadyJob, task: UInt64)
-  /// Resumes a task whose sleep has woken. `isOwn` says whether the task belongs to the scheduler.
+  /// Resumes a task whose sleep woke. `isOwn` says whether the task belongs to the scheduler.
   case wake(UnsafeContinuation<Void, any Error>, isOwn: Bool)
   /// Like `wake` for a task of the scheduler, and then runs the task's job, which already counts as begun.
   case wakeAndRun(UnsafeContinuation<Void, any Error>, task: UInt64)
@@ -23,7 +23,7 @@ enum Action {
   /// Does nothing until something happens, or until the alarm rings, if there is one.
   case rest(Alarm?)
 
-  /// Whether a job that the thread has kept may wait for the action: it runs no job, and is soon over.
+  /// Whether a job that the thread kept may wait for the action: it runs no job, and is soon over.
   var mayDelayKept: Bool {
     switch self {
     case .rest, .move, .release, .verify: true
@@ -44,7 +44,7 @@ extension Scheduler {
 
   /// Performs actions until there is nothing to do. `number` is the `Idleness.threadNumber` of the thread.
   ///
-  /// Returns an unowned job that the last job has made ready, for the thread to run next.
+  /// Returns an unowned job that the last job made ready, for the thread to run next.
   func pump(on executor: ExecutorKind, _ number: Int) -> ReadyJob? {
     noteActingThread()
     if scope?.crashed != nil { SignalStack.prepareThread() }
@@ -139,7 +139,7 @@ extension Scheduler {
 
   @_transparent
   private func run(_ job: ReadyJob, _ context: UnsafeMutablePointer<ThreadContext>) -> UInt64 {
-    // The task is retained until its job has ended and its status was read.
+    // The task is retained until its job ends and its status is read.
     let task = job.taskID == 0 ? nil : UnownedTask(job: job.job).retainedIfReadable
     context.pointee.taskID = job.taskID
     context.pointee.arrivedTask = 0
@@ -189,7 +189,7 @@ extension Scheduler {
     watchedJobHasRun(job, from: place, context)
   }
 
-  /// Checks the invariants, and lets the owners of leftovers see that the job has ended.
+  /// Checks the invariants, and lets the owners of leftovers see that the job ended.
   @inline(never)
   private func watchedJobHasRun(
     _ job: ReadyJob, from place: JobPlace?, _ context: UnsafeMutablePointer<ThreadContext>

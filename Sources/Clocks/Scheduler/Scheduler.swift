@@ -93,7 +93,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - ended: The task that came to its end in the thread's last job; 0 if none has.
-  ///   - taken: The job of the task that the thread has resumed, if there is one.
+  ///   - taken: The job of the task that the thread resumed, if there is one.
   @inline(__always)
   func nextAction(
     on executor: ExecutorKind, mayStay: Bool, thread number: Int, ended: UInt64, taken: ReadyJob?
@@ -215,7 +215,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     let id = taskID(of: task)
     let task = UnownedTask(job: task).retainedIfReadable
     change { state in
-      // The task may have slept on a clock of the runtime. If it was cancelled then, no hook has seen it become ready.
+      // The task may have slept on a clock of the runtime. If it was cancelled then, no hook saw it become ready.
       state.endSleep(of: id)
       guard let task else { return }
       if state.idleness.externalTasks.externalJobBegan(task) { state.taskBecameExternal(id) }
@@ -253,7 +253,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   override func leaveBlocks() { leaveBlocks(of: testCase) }
 
   override func mainBlockIsReady(_ number: UInt64, _ submit: @escaping @Sendable () -> Void) {
-    // A search does not order blocks and jobs: its steps would then depend on when Dispatch has run a block.
+    // A search does not order blocks and jobs: its steps would then depend on when Dispatch runs a block.
     if isExplored { return submit() }
     // The jobs of an abandoned test never begin, so a block must not wait for them.
     change { $0.isAbandoned ? submit() : $0.idleness.mainBlockIsReady(number, submit) }

@@ -1,10 +1,10 @@
 import ClocksDrawing
 
 extension SchedulerState {
-  /// Takes a job that has become ready.
+  /// Takes a job that became ready.
   ///
-  /// The other arguments say whether something outside the scope, or outside the whole test, has made it ready, and
-  /// whether its task is cancelled.
+  /// The other arguments say whether something outside the scope, or outside the whole test, made it ready, and whether
+  /// its task is cancelled.
   @_transparent
   mutating func jobIsReady(
     _ job: ReadyJob, isFromOutside: Bool, isFromOutsideTest: Bool = false,
@@ -20,7 +20,7 @@ extension SchedulerState {
     }
     if let scope {
       if endSleep(of: job.taskID) {
-        // The task was cancelled, so it does not matter what has made it ready.
+        // The task was cancelled, so it does not matter what made it ready.
       } else if isFromOutsideTest {
         scope.jobArrivedFromOutside(job)
       } else if isOfCancelledTask {
@@ -44,7 +44,7 @@ extension SchedulerState {
     return true
   }
 
-  /// Takes the job of a task that the scheduler's thread has just resumed. Amortized O(1).
+  /// Takes the job of a task that the scheduler's thread just resumed. Amortized O(1).
   @_transparent
   mutating func take(_ job: ReadyJob) {
     if isObserved { note(RecordedEvent(.enqueued, task: job.taskID)) }
@@ -60,7 +60,7 @@ extension SchedulerState {
   /// Makes a job ready again that was about to start.
   ///
   /// The job becomes the first ready one, because jobs of the main thread keep their order. But if there is a chooser,
-  /// the job becomes the last one: the chooser has noted that the job began.
+  /// the job becomes the last one: the chooser noted that the job began.
   @inline(never)
   mutating func putBack(_ job: ReadyJob) {
     if order.chooser == nil { idleness.ready.prepend(job) } else { makeReady(job) }
@@ -133,7 +133,7 @@ extension SchedulerState {
     if !idleness.isQuiet { idleness.countEverything() }
   }
 
-  /// Notes that a thread that was requested has come. Returns the number with which it acts; `nil` if it must not act.
+  /// Notes that a requested thread arrived. Returns the number with which it acts; `nil` if it must not act.
   mutating func requestedThreadBegins(
     on executor: ExecutorKind, after nanoseconds: UInt64
   ) -> Int? {
@@ -234,7 +234,7 @@ extension SchedulerState {
     if isSuspended { recorder?.see(task, id) }
   }
 
-  /// Notes that a sleep has begun; the deadline is `nil` if the clock's durations are of a custom type.
+  /// Notes that a sleep began; the deadline is `nil` if the clock's durations are of a custom type.
   @inline(never)
   func sleepBegan(_ number: UInt64, of task: UInt64, until deadline: Duration?) {
     order.chooser?.sleepBegins(number, of: task)

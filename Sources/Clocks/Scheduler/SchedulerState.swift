@@ -310,8 +310,8 @@ struct SchedulerState: ~Copyable {
   }
 
   mutating func end(_ waiter: IdleWaiter, _ reason: Runaway? = nil) -> Action {
-    // The waiting task reads `runaway` without the lock. If it is resumed before it has suspended, ThreadSanitizer does
-    // not see that this write happens before the read. So nothing is written unless there is a reason.
+    // The waiting task reads `runaway` without the lock. If it is resumed before it suspends, ThreadSanitizer does not
+    // see that this write happens before the read. So nothing is written unless there is a reason.
     if let reason { waiter.runaway = reason }
     idleWaiters.remove(waiter)
     runaway.waitEnds()

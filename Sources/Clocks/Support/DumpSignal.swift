@@ -13,7 +13,7 @@ enum DumpSignal {
 
   /// Guards `dumps`. Rank `leaf`.
   private static let lock = Lock(.leaf)
-  /// Returns the task dumps; `nil` before the process has made a clock or a scope.
+  /// Returns the task dumps; `nil` before the process makes a clock or a scope.
   nonisolated(unsafe) private static var dumps: (@Sendable () -> String)?
 
   /// Begins to receive the signal, whose default action would end the process.

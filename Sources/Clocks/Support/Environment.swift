@@ -53,7 +53,7 @@ package enum Environment {
   /// The process ID of the command.
   package static let everywhereParent = text("CLOCKS_EVERYWHERE_PARENT").flatMap(Int32.init)
 
-  /// The test process that has started this process, as exit tests do; `nil` if none has. Tests of a process with a
+  /// The test process that started this process, as exit tests do; `nil` if none did. Tests of a process with a
   /// recorder do not count.
   static let everywhereRecorder = text("CLOCKS_EVERYWHERE_RECORDER")
 
@@ -70,7 +70,7 @@ package enum Environment {
     text(name)?.split(separator: "\n").map(String.init) ?? []
   }
 
-  /// Whether Xcode has told the process to load a test bundle.
+  /// Whether Xcode told the process to load a test bundle.
   static var namesTestBundle: Bool {
     getenv("XCTestConfigurationFilePath") != nil || getenv("XCTestBundlePath") != nil
   }

@@ -9,7 +9,7 @@
       case syscall
       /// The time on a processor, the time in a processor's queue, and the number of turns.
       case schedstat
-      /// The child processes that the thread has started.
+      /// The child processes that the thread started.
       case children
 
       /// Whether the kernel shows this file, by that of the main thread.
@@ -78,7 +78,7 @@
       return numbers
     }
 
-    /// The sockets that another process has left open in this one, as `swift test` does. They wake no test.
+    /// The sockets that another process left open in this one, as `swift test` does. They wake no test.
     private static let inheritedSockets = sockets
 
     /// Must be called at load: sockets that are opened later may wake a test.

@@ -56,7 +56,7 @@ final class RunEnd: @unchecked Sendable {
   private var task: Task<Void, Never>?
   private var isCancelled = false
 
-  /// The error of the operation; `nil` if it has thrown none, or was abandoned before it threw one.
+  /// The error of the operation; `nil` if it threw none, or was abandoned before it threw one.
   var knownError: (any Error)? { lock.withLock { error } }
 
   /// Notes the error of the operation, unless it was abandoned.
@@ -117,7 +117,7 @@ final class RunEnd: @unchecked Sendable {
     }
     // The task is released without the lock.
     let (task, isAbandoned) = lock.withLock { (self.task.take(), self.isAbandoned) }
-    // Waits until the task has released everything, before the next run begins.
+    // Waits until the task releases everything, before the next run begins.
     if !isAbandoned { await task?.value }
   }
 }

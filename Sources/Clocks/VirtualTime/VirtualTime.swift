@@ -225,7 +225,7 @@ extension VirtualTime: CustomDebugStringConvertible {
   /// `text` is not evaluated if nothing is recorded. O(1), from any thread.
   public func mark(_ text: @autoclosure () -> String) { scheduler.recorder?.mark(text()) }
 
-  /// Calls a handler when the body of the scope has returned, before leftovers are cancelled.
+  /// Calls a handler when the body of the scope returns, before leftovers are cancelled.
   ///
   /// If the body has returned already, the handler is called immediately.
   package func whenBodyReturns(_ handler: @escaping @Sendable () -> Void) {

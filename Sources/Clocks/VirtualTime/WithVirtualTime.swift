@@ -195,7 +195,7 @@ extension VirtualTime {
     }
   }
 
-  /// Warns if the error that the body has thrown may be a consequence of a jump of time during external work.
+  /// Warns if the error that the body threw may be a consequence of a jump of time during external work.
   func noteError() {
     guard let note = noteOnSkippedWait(afterTimeout: false) else { return }
     warn("withVirtualTime has thrown an error. \(note)", at: scheduler.report.origin)

@@ -53,8 +53,7 @@ extension TaskStatus {
     let kind = record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self)
     let awaited = record.load(fromByteOffset: TaskABI.Record.content, as: UnownedJob?.self)
     atomicMemoryFence(ordering: .acquiring)
-    // If the status has changed, another thread has resumed the task, whose job is about to reach
-    // the hooks.
+    // If the status has changed, another thread resumed the task, whose job is about to reach the hooks.
     guard TaskStatus(of: task).flags == before.flags,
       record.load(fromByteOffset: TaskABI.Record.dependencyKind, as: UInt32.self) == kind
     else { return true }

@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// How often a thread has read a clock during one job or block.
+/// How often a thread read a clock during one job or block.
 struct ClockReadings {
   /// The number of readings after which a job counts as a loop that polls. The number is a guess.
   private static let limit = 2_000

@@ -52,7 +52,7 @@ struct LoadedImage {
       }
     }
 
-    /// The memory that the linker has filled and then made read-only.
+    /// The memory that the linker filled and then made read-only.
     var readOnlyData: [Range<UInt>] {
       segments.filter(\.isReadOnlyLater).map {
         base + UInt($0.vmaddr)..<base + UInt($0.vmaddr + $0.vmsize)
@@ -177,7 +177,7 @@ struct LoadedImage {
       }
     }
 
-    /// The whole pages that the linker has filled and then made read-only.
+    /// The whole pages that the linker filled and then made read-only.
     var readOnlyData: [Range<UInt>] {
       #if !canImport(CRT) && !canImport(WASILibc)
         let pageMask = ~(UInt(getpagesize()) - 1)

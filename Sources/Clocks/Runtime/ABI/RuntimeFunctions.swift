@@ -185,7 +185,7 @@ package struct ClosureRetainBalance: Sendable {
     return Int(_getRetainCount(unsafeBitCast(context, to: AnyObject.self)))
   }
 
-  /// The object that holds what a closure has captured; `nil` if it has captured nothing.
+  /// The object that holds what a closure captured; `nil` if it captured nothing.
   private static func context(of function: @escaping Function) -> UnsafeRawPointer? {
     unsafeBitCast(Box(function: function), to: (UnsafeRawPointer, UnsafeRawPointer?).self).1
   }

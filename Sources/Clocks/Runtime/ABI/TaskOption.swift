@@ -51,7 +51,7 @@ struct TaskOption {
     }
   #endif
 
-  /// The kind that `learn(from:)` has found in the options of the latest task.
+  /// The kind that `learn(from:)` found in the options of the latest task.
   nonisolated(unsafe) private static var learnedKind: UInt?
 
   /// Called with the options of each task that `learn` creates.

@@ -20,7 +20,7 @@ struct ThreadContext {
   /// The job that reached the hooks when the owner resumed a task, and that the owner still has to take.
   var taken: ReadyJob?
 
-  /// Keeps a job that has reached the hooks in `taken`, if the owner resumes its task. Returns whether it does.
+  /// Keeps a job that reached the hooks in `taken`, if the owner resumes its task. Returns whether it does.
   @_transparent
   mutating func takes(_ job: UnownedJob, on executor: ExecutorKind) -> Bool {
     guard takesNext || wakingTask != 0 else { return false }
@@ -47,7 +47,7 @@ struct ThreadContext {
   /// The id of the task whose job was the last to reach the hooks from this thread.
   var arrivedTask: UInt64 = 0
 
-  /// Whether the thread captures the next job that reaches the hooks, or the job that it has captured.
+  /// Whether the thread captures the next job that reaches the hooks, or the job that it captured.
   enum Capture {
     case nothing
     case next
@@ -70,7 +70,7 @@ struct ThreadContext {
 
   /// Whether there is a `waiter`. A debug build reads a flag faster than an optional.
   private(set) var isAwaited = false
-  /// The task that is resumed when the job has ended.
+  /// The task that is resumed after the job.
   private(set) var waiter: UnsafeContinuation<Void, Never>?
 
   enum Purpose {
@@ -91,7 +91,7 @@ struct ThreadContext {
 
   /// The owners for which the job counts as externally started, and that wait for its end.
   ///
-  /// Such an owner has adopted the job's task while the job ran, or has started the job, which has paused since.
+  /// Such an owner adopted the job's task while the job ran, or started the job, which has paused since.
   var ownersAwaitingEnd: [TaskOwner] = []
 
   /// Whether a job runs now, as opposed to the loop between jobs.
@@ -186,7 +186,7 @@ extension ThreadContext {
     (context.pointee.isAwaited, context.pointee.waiter) = (true, continuation)
   }
 
-  /// Resumes the task that waits for the job that has just ended.
+  /// Resumes the task that waits for the job that just ended.
   ///
   /// - Parameter context: The context of the current thread. It changes while the task is resumed.
   @inline(never)

@@ -93,7 +93,7 @@ extension UnownedTask {
 
   static func release(_ job: UnownedJob) { reference(to: job).release() }
 
-  /// Releases a reference that `RetainedTask.asWord` has returned.
+  /// Releases a reference that `RetainedTask.asWord` returned.
   @inline(__always)
   static func release(_ word: UInt) { release(unsafeBitCast(word, to: UnownedJob.self)) }
 
@@ -173,7 +173,7 @@ struct RetainedTask: Equatable, Sendable {
     return word
   }
 
-  /// Takes over the reference that `asWord` has returned.
+  /// Takes over the reference that `asWord` returned.
   @_transparent
   init(takingOver word: UInt) {
     job = unsafeBitCast(word, to: UnownedJob.self)

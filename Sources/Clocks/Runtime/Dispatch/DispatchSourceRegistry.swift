@@ -3,7 +3,7 @@ import ClocksSupport
 #if os(Linux) && canImport(Glibc)
   import Synchronization
 
-  /// The dispatch sources that tests have made.
+  /// The dispatch sources that tests made.
   enum DispatchSourceRegistry {
     /// Guards `sources`. Rank `leaf`.
     private static let lock = Lock(.leaf)

@@ -3,7 +3,7 @@ import ClocksSupport
 #if os(Linux) && canImport(Glibc)
   internal import CDispatch
 
-  /// A block that a test has submitted to a dispatch queue, and that runs on behalf of the test.
+  /// A block that a test submitted to a dispatch queue, and that runs on behalf of the test.
   ///
   /// The block *counts* as soon as only its queue decides when it runs: until it has run, the test is not idle.
   final class DispatchedBlock: @unchecked Sendable {

@@ -36,7 +36,7 @@ import ClocksSupport
     /// The number of the callback that was made last.
     ///
     /// A callback with another number does nothing when it begins. Thread A takes a callback from the queue of sleeps.
-    /// Thread B sets the timer to another instant. Then thread A begins the callback that it has taken.
+    /// Thread B sets the timer to another instant. Then thread A begins the callback that it took.
     private var newest: UInt64 = 0
 
     var event = Work()
@@ -241,7 +241,7 @@ import ClocksSupport
       guard let due = next else { return }
       firings.new += 1
       next = interval.flatMap { interval in
-        // A timer that was suspended skips the firings that it has missed.
+        // A timer that was suspended skips the firings that it missed.
         var next = due + interval
         let now = now
         if next <= now {

@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// Another copy of this module in the process, as when a dynamic library and the test bundle have both linked it.
+/// Another copy of this module in the process, as when a dynamic library and the test bundle both link it.
 ///
 /// Each copy has its own hooks, schedulers and clocks, but the runtime calls the hooks of only one. If both copies
 /// install them at load, the test bundle's copy wins. Otherwise the first copy wins.

@@ -79,7 +79,7 @@ extension RuntimeHooks {
       let getMain = slot("getMainExecutor", of: GetMainHook?.self),
       let isMain = slot("isMainExecutor", of: IsMainHook?.self)
     else { return false }
-    // The prior executor must still count as the main actor's, for code that has kept a reference to it.
+    // The prior executor must still count as the main actor's, for code that kept a reference to it.
     isMain.pointee = { executor, original in
       ExecutorWords(executor).object == ExecutorWords(RuntimeHooks.mainReference).object
         || original(executor)
@@ -159,7 +159,7 @@ extension RuntimeHooks {
 
   /// Returns the delay that the caller intended.
   ///
-  /// `delay` is a little shorter: the clock was read again after the caller had computed the deadline.
+  /// `delay` is a little shorter: the clock was read again after the caller computed the deadline.
   static func intendedDelay(_ delay: Duration, of owner: TaskOwner) -> Duration {
     RuntimeClocks.areVirtual(for: owner) ? delay : delay.roundedUpAfterReadingTheClockTwice
   }

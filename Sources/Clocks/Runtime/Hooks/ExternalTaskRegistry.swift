@@ -58,7 +58,7 @@ enum ExternalTaskRegistry {
     RunningJobs.begin(of: task, on: ThreadState.ofThread)
   }
 
-  /// Notes that a job has ended, and calls `look` if anything waits for that. O(external tasks and waits).
+  /// Notes that a job ended, and calls `look` if anything waits for that. O(external tasks and waits).
   static func endJob(_ job: RunningJob) {
     RunningJobs.end(job)
     // Thread A sets the flag, and then reads the running jobs. If A still saw this job there, this thread sees the
@@ -66,7 +66,7 @@ enum ExternalTaskRegistry {
     if isEndAwaited.load(ordering: .sequentiallyConsistent) { look() }
   }
 
-  /// Runs `body` as soon as the jobs have ended, if they end before `limit`.
+  /// Runs `body` as soon as the jobs end, if they end before `limit`.
   static func wait(
     for jobs: UnownedJobs.Present, until limit: RealTime, _ body: @escaping @Sendable () -> Void
   ) {

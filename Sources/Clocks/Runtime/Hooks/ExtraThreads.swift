@@ -31,10 +31,10 @@ enum ExtraThreads {
     @exclusivity(unchecked) nonisolated(unsafe) private static var waiting = 0
     /// The number of threads that wait for work.
     @exclusivity(unchecked) nonisolated(unsafe) private static var idle = 0
-    /// The largest number of threads. Threads above it end when their work has ended.
+    /// The largest number of threads. Threads above it end when their work ends.
     @exclusivity(unchecked) nonisolated(unsafe) private static var most = 64
 
-    /// Signalled once for each piece of work. A thread whose wait has succeeded takes one.
+    /// Signalled once for each piece of work. A thread whose wait succeeded takes one.
     private static let isReady = ThreadSemaphore()
 
     /// Runs `body` on one of the threads. They have one priority, so `quality` is ignored. O(1).
@@ -96,7 +96,7 @@ enum ExtraThreads {
       return nil
     }
 
-    /// Makes the thread like one of Dispatch, whatever thread has created it.
+    /// Makes the thread like one of Dispatch, whatever thread created it.
     private static func prepareThread() {
       _ = setName?(pthread_self(), "ClocksExtra")
       // A thread inherits the `nice` value of its creator, which may be one of Dispatch's threads for low priorities.
@@ -133,7 +133,7 @@ enum ExtraThreads {
       if isOneTooMany { return nil }
       while !isReady.wait(seconds: 5) {
         let ends = lock.withLock {
-          // Thread A, this one, has not been signalled. Thread B has submitted work since, and signals it soon.
+          // Thread A, this one, was not signalled. Thread B has submitted work since, and signals it soon.
           guard waiting == 0 else { return false }
           idle -= 1
           threads -= 1

@@ -28,7 +28,7 @@ enum HookStrategy: String, CaseIterable, Sendable {
 extension RuntimeHooks {
   /// Installs the hooks if they are not installed yet, and tests what passes through them. Thread-safe.
   ///
-  /// The hooks are never removed. Tests again if other code has set the hook for jobs since the last self-test.
+  /// The hooks are never removed. Tests again if other code set the hook for jobs since the last self-test.
   @_transparent
   static func install() {
     _ = firstSelfTest
@@ -139,7 +139,7 @@ enum JobHook {
 
   static func wasInstalled() { installed.store(now, ordering: .releasing) }
 
-  /// The hook if other code has set it; else `nil`.
+  /// The hook if other code set it; else `nil`.
   static var ofOtherCode: RuntimeHooks.EnqueueHook? {
     let hook = now
     guard hook != 0, hook != installed.load(ordering: .acquiring) else { return nil }

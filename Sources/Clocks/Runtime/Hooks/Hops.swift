@@ -12,8 +12,8 @@ enum Hops {
   /// It is not the default executor, because a task that prefers that one need not come back to it.
   static let executor = PatchedDefaultExecutor()
 
-  /// Calls `make` with the preference before a task's options. A later option wins, so a preference that the
-  /// caller has stated is kept.
+  /// Calls `make` with the preference before a task's options. A later option wins, so a preference that the caller
+  /// stated is kept.
   ///
   /// `Task.immediate` and `executorPreference: nil` state a preference for no executor. That option names the executor
   /// meanwhile: it is a variable of the function that creates the task.

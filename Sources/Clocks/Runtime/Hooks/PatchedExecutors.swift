@@ -19,7 +19,7 @@ final class PatchedDefaultExecutor: TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    // The task prefers this executor, so the runtime bypasses the hook that other code has set. This calls the hook.
+    // The task prefers this executor, so the runtime bypasses the hook that other code set. This calls the hook.
     guard RuntimeHooks.isOnlyPreferred, let hook = JobHook.ofOtherCode else {
       return RuntimeHooks.jobEnqueued(job, on: .pool)
     }

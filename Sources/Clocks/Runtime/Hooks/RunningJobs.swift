@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// A job begins and ends without a lock, because most jobs of a process may belong to no test. Each thread has records
 /// of its own, one for each job that runs within another one. Only the thread writes them, and any thread may read
-/// them. Records are never freed: when a thread has ended, another thread uses its records. So O(threads) below means
-/// the most threads that there were at one time.
+/// them. Records are never freed: when a thread ends, another thread uses its records. So O(threads) below means the
+/// most threads that there were at one time.
 enum RunningJobs {
   struct Record: ~Copyable {
     /// The epoch in which the job began; 0 if no job runs.
@@ -50,7 +50,7 @@ enum RunningJobs {
     return record
   }
 
-  /// Notes the end of the job that the current thread has begun last.
+  /// Notes the end of the job that the current thread began last.
   @_transparent
   static func end(_ record: RunningJob) {
     record.pointee.epoch.store(0, ordering: .sequentiallyConsistent)
@@ -92,7 +92,7 @@ enum RunningJobs {
     return record
   }
 
-  /// Returns a record, which no thread uses, for a job of `task` that has begun without one on another thread.
+  /// Returns a record, which no thread uses, for a job of `task` that began without one on another thread.
   ///
   /// - Parameter task: The only task that runs in the job; 0 for an actor drain.
   static func noteBegun(_ task: UInt64) -> RunningJob {
@@ -104,7 +104,7 @@ enum RunningJobs {
     }
   }
 
-  /// Notes the end of a job for which `noteBegun` has returned the record.
+  /// Notes the end of a job for which `noteBegun` returned the record.
   static func noteEnded(_ record: RunningJob) {
     lock.withLock {
       record.pointee.epoch.store(0, ordering: .releasing)

@@ -232,7 +232,7 @@ extension ThreadContext {
     return TaskOwnership.shared.ownerIfAvailable(of: id, on: owner)
   }
 
-  /// The owner that has adopted the `UnownedBlock` that the current thread runs.
+  /// The owner that adopted the `UnownedBlock` that the current thread runs.
   private static var ownerOfBlock: TaskOwner? {
     ThreadState.existing?.pointee.unownedBlock?.owner
   }

@@ -30,8 +30,8 @@ public enum SchedulerCapability: Int, Sendable, Comparable, CaseIterable {
 
   /// The self-test of this process: it runs before the first clock or scope is made.
   ///
-  /// It runs again if other code has set the runtime's hook for jobs before a later clock or scope is made.
-  /// The first use installs the hooks, as ``current`` does. O(1).
+  /// It runs again if other code set the runtime's hook for jobs before a later clock or scope is made. The first use
+  /// installs the hooks, as ``current`` does. O(1).
   public static var selfTest: SchedulingSelfTest { RuntimeHooks.selfTest }
 }
 

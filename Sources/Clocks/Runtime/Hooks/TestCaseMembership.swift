@@ -24,9 +24,9 @@ enum TestCaseMembership {
   /// taken under it, and that of `UnownedBlock`.
   private static let lock = Lock(.testCaseMembership)
   @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
-  /// The oldest task that Swift Testing has created.
+  /// The oldest task that Swift Testing created.
   @exclusivity(unchecked) nonisolated(unsafe) private static var oldest = UInt64.max
-  /// The newest task that Swift Testing has created.
+  /// The newest task that Swift Testing created.
   @exclusivity(unchecked) nonisolated(unsafe) private static var newest: UInt64 = 0
   @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
   @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256
@@ -50,8 +50,8 @@ enum TestCaseMembership {
 
   static func isTestCase(_ id: UInt64) -> Bool { lock.withLock { testCases.contains(id) } }
 
-  /// Whether a task is older than all tasks that Swift Testing has created. Such a task belongs to no test: it starts
-  /// them all.
+  /// Whether a task is older than all tasks that Swift Testing created. Such a task belongs to no test: it starts them
+  /// all.
   static func startsTests(_ id: UInt64) -> Bool { isOn && lock.withLock { id < oldest } }
 
   /// Whether a task is a kept member, or runs a test case. It may have an owner.
@@ -69,9 +69,9 @@ enum TestCaseMembership {
     return testCases.contains(id) ? id : nil
   }
 
-  /// Adds a task that the current task has created.
+  /// Adds a task that the current task created.
   ///
-  /// If an owner has adopted the current task meanwhile, registers the new task for that owner, and returns the owner.
+  /// If an owner adopted the current task meanwhile, registers the new task for that owner, and returns the owner.
   ///
   /// - Parameters:
   ///   - isCertain: Whether the creation was seen. If not, the current task may have resumed a task of another test
@@ -84,7 +84,7 @@ enum TestCaseMembership {
     guard isOn else { return nil }
     // A block has no current task. What it creates is younger than the task that runs the test case.
     let current = currentMaker ?? ofBlock
-    // If the task is older than the current one, the current one has not created it, but resumed it.
+    // If the task is older than the current one, the current one did not create it, but resumed it.
     guard current != 0, taskID(of: task) > current else { return nil }
     let maker = awaitCreation(of: current)
     let known = former?.testCase ?? 0
@@ -147,7 +147,7 @@ enum TestCaseMembership {
 
   /// The test case of the unowned job or block that the current thread runs; 0 if there is none.
   ///
-  /// If an owner has adopted the job's task since the job began, returns that owner.
+  /// If an owner adopted the job's task after the job began, returns that owner.
   static var ofThread: (testCase: UInt64, owner: TaskOwner?) {
     guard isOn else { return (0, nil) }
     guard let current = currentMaker else { return (ofBlock, nil) }
@@ -163,7 +163,7 @@ enum TestCaseMembership {
     RuntimeFunctions.currentTask.map { taskID(of: TaskStatus.taskAroundAsyncLets($0)) }
   }
 
-  /// The owner that has adopted the parent of an unowned `async let`, which becomes the owner of both.
+  /// The owner that adopted the parent of an unowned `async let`, which becomes the owner of both.
   static func adopter(ofAsyncLet task: UnownedJob) -> TaskOwner? {
     guard isOn, TaskStatus.isKnownToBeReadable, TaskStatus.isAsyncLet(task),
       let owner = TaskOwnership.shared.knownOwner(
@@ -172,7 +172,7 @@ enum TestCaseMembership {
     return TaskOwnership.shared.claim(taskID(of: task), for: owner) ? owner : nil
   }
 
-  /// Whether a task that was just created runs a test case. It does not belong to the test case of the task that has
+  /// Whether a task that was just created runs a test case. It does not belong to the test case of the task that
   /// created it.
   @_transparent
   private static func isTestCase(created id: UInt64) -> Bool {
@@ -187,7 +187,7 @@ enum TestCaseMembership {
       member.pointee.testCase = testCase
       return
     }
-    // The current thread, A, has created the task. Thread B may have run it to its end, and found no member to remove.
+    // The current thread, A, created the task. Thread B may have run it to its end, and found no member to remove.
     guard
       !TaskStatus(of: task).isOver
         || mayRun && RunningJobs.lock.withLock({ RunningJobs.isAny(of: id) }),
@@ -198,8 +198,8 @@ enum TestCaseMembership {
 
   /// Removes the tasks that are over, if there are many members, or after an actor drain in which a task has ended.
   ///
-  /// The hooks do not show whether a task has ended in a drain: a hop off the actor cannot be told apart from an end.
-  /// So few members are checked for each drain, and the result of a task may be released a few drains later.
+  /// The hooks do not show whether a task ended in a drain: a hop off the actor cannot be told apart from an end. So
+  /// few members are checked for each drain, and the result of a task may be released a few drains later.
   ///
   /// Amortized O(1): if there are more than 8 members, only some drains are followed by a check of them all.
   static func letGoOfEnded(afterDrain: Bool) {
@@ -237,7 +237,7 @@ enum TestCaseMembership {
     members.shrink()
   }
 
-  /// Removes a task that is over, or that another test has adopted. Expected O(1).
+  /// Removes a task that is over, or that another test adopted. Expected O(1).
   static func letGo(of id: UInt64) {
     lock.lock()
     let word = members.remove(id).word
@@ -310,7 +310,7 @@ enum TestCaseMembership {
     }
   }
 
-  /// The owner that has adopted a task since its job was handed to a thread as unowned.
+  /// The owner that adopted a task after its job was handed to a thread as unowned.
   @_transparent
   static func adopter(of id: UInt64) -> TaskOwner? {
     // Nearly always there is no owner.

@@ -155,7 +155,7 @@ struct UnownedJobs: ~Copyable {
     if let next = RuntimeHooks.runUnowned(first, as: running) { run(next, of: jobs) }
   }
 
-  /// Runs a job that the previous one on this thread has made ready, and so on.
+  /// Runs a job that the previous one on this thread made ready, and so on.
   private static func run(_ first: ReadyJob, of jobs: Reference) {
     var next: ReadyJob? = first
     var count = 0
@@ -168,7 +168,7 @@ struct UnownedJobs: ~Copyable {
     }
   }
 
-  /// The most jobs that a thread runs one after another because each has made the next one ready.
+  /// The most jobs that a thread runs one after another because each makes the next one ready.
   private static let mostInTurn = 16
 }
 
@@ -192,7 +192,7 @@ extension RuntimeHooks {
     let outer = thread.pointee
     var place: UInt8 = 0
     thread.pointee.beginUnownedJob(running, &place)
-    // The task is retained until its job has ended and its status was read.
+    // The task is retained until its job ends and its status is read.
     let isRetained = id != 0 && TestCaseMembership.isOn && UnownedTask.retainIfReadable(job)
     run(job, on: ready.executor)
     let context = thread.pointee.context

@@ -221,7 +221,7 @@ enum ProtectedMemory {
 
   /// Calls `body` while `count` bytes from `address` are writable, and returns whether they could be made so.
   ///
-  /// - Parameter readOnly: The memory that the linker has made read-only, at least that around `address`.
+  /// - Parameter readOnly: The memory that the linker made read-only, at least that around `address`.
   static func write(
     at address: UnsafeMutableRawPointer, count: Int = MemoryLayout<UInt>.size,
     readOnly: [Range<UInt>], _ body: (UnsafeMutableRawPointer) -> Void

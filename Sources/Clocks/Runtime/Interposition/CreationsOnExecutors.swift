@@ -3,8 +3,8 @@ import ClocksSupport
 /// The unfinished creations of owned tasks that begin on a custom executor.
 ///
 /// Thread A creates a task. The runtime hands the first job to the executor before the creation returns.
-/// Thread B is about to run the job on that executor before thread A has registered the task. So thread B postpones
-/// the job, and thread A enqueues it again when the task is registered.
+/// Thread B is about to run the job on that executor before thread A registers the task. So thread B postpones the job,
+/// and thread A enqueues it again when the task is registered.
 enum CreationsOnExecutors {
   struct Creation: Equatable {
     fileprivate let executor: CustomExecutor

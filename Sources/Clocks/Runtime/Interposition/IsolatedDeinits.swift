@@ -26,7 +26,7 @@
       nonisolated(unsafe) let (object, body) = (object, body)
       let work = InternalWork.retained {
         // The thread runs a job for the owner already: the deinit's own job, if that has passed through the hooks (as
-        // on the main actor), or the job that has released the object. So the deinit needs no context of its own.
+        // on the main actor), or the job that released the object. So the deinit needs no context of its own.
         if ThreadContext.runningOwner === owner {
           body(object)
           return owner.workEnded(number)

@@ -16,7 +16,7 @@ enum JobRuns {
   @exclusivity(unchecked) nonisolated(unsafe) private static var originalRun:
     UnsafeMutableRawPointer?
 
-  /// Runs a job that a scheduler has started, or that is unowned, as the runtime does.
+  /// Runs a job that a scheduler started, or that is unowned, as the runtime does.
   @_transparent
   static func runKnown(_ job: UnownedJob, on executor: UnownedSerialExecutor) {
     #if os(Linux) && canImport(Glibc)
@@ -43,7 +43,7 @@ enum JobRuns {
     runKnown(job, on: executor)
   }
 
-  /// Runs a job that a scheduler has not started, on behalf of the owner of the job's task.
+  /// Runs a job that a scheduler did not start, on behalf of the owner of the job's task.
   ///
   /// - Parameters:
   ///   - executor: The executor that runs the job.

@@ -55,9 +55,9 @@ enum TaskCreation {
       && TaskOption.areReadable
   }
 
-  /// Registers a task that the current thread has created, unless its first job has reached the hooks.
+  /// Registers a task that the current thread created, unless its first job has reached the hooks.
   ///
-  /// A task without such a job waits for an actor or on a custom executor, or has run immediately on this thread.
+  /// A task without such a job waits for an actor or on a custom executor, or ran immediately on this thread.
   private static func hasMade(
     _ task: UnownedJob, on thread: UnsafeMutablePointer<ThreadContext>? = ThreadContext.current
   ) {

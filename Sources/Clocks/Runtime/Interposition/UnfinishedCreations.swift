@@ -4,9 +4,9 @@ import Synchronization
 /// The unfinished creations of tasks whose first job does not pass through the hooks.
 ///
 /// Thread A creates a task that begins on a default actor, or on a custom executor. The runtime hands over the first
-/// job before the creation returns. Thread B may run the job before thread A has registered the task. Then the task
-/// would count as one of the test for which B runs, and what the task creates would belong to no test. So thread B
-/// waits until the creation has ended.
+/// job before the creation returns. Thread B may run the job before thread A registers the task. Then the task would
+/// count as one of the test for which B runs, and what the task creates would belong to no test. So thread B waits
+/// until the creation ends.
 ///
 /// An owned task that begins on a custom executor is one of `CreationsOnExecutors` instead.
 enum UnfinishedCreations {
@@ -19,7 +19,7 @@ enum UnfinishedCreations {
 
     /// Whether the creation ends without the help of the threads that wait for it.
     ///
-    /// The `enqueue` of a custom executor may wait for the thread that has been given the job.
+    /// The `enqueue` of a custom executor may wait for the thread that was given the job.
     var endsByItself: Bool {
       #if os(Linux) && canImport(Glibc)
         !runsUserCode || KernelThread.canRun(thread)
@@ -57,7 +57,7 @@ enum UnfinishedCreations {
 
   /// Waits until an unknown task has its owner, if other threads create tasks on default actors now.
   ///
-  /// - Parameter mayGiveUp: Whether the thread may run a signal handler, which has interrupted the holder of a lock.
+  /// - Parameter mayGiveUp: Whether the thread may run a signal handler, which interrupted the holder of a lock.
   @_transparent
   static func awaitOwner(of task: UInt64, mayGiveUp: Bool = false) {
     if isAny { awaitUnknown(task, mayGiveUp) }

@@ -67,8 +67,8 @@ enum AwaitedObjects {
     return result
   }
 
-  /// Waits on a thread that the test has started. `wait` returns 0 if it has taken a signal. It blocks, unless its
-  /// argument is 0.
+  /// Waits on a thread that the test started. `wait` returns 0 if it has taken a signal. It blocks, unless its argument
+  /// is 0.
   static func wait(
     for semaphore: OpaquePointer, on thread: ThreadWaits, _ wait: (UInt64) -> Int
   ) -> Int {
@@ -91,12 +91,12 @@ enum AwaitedObjects {
     }
   }
 
-  /// Notes a signal that is about to come; or that a group has become empty, in a block of the test.
+  /// Notes a signal that is about to come; or that a group became empty, in a block of the test.
   static func willSignal(_ object: OpaquePointer) {
     lock.withLock { change(object) { $0.signals += 1 } }
   }
 
-  /// Notes that code for which the test waits has taken a signal.
+  /// Notes that code for which the test waits took a signal.
   static func signalWasTaken(_ semaphore: OpaquePointer) {
     lock.withLock { change(semaphore) { $0.signals = max(0, $0.signals - 1) } }
   }

@@ -98,7 +98,7 @@ import Synchronization
       }
     }
 
-    /// Notes that an object was signalled, that a group may be empty, or that an item has run.
+    /// Notes that an object was signalled, that a group may be empty, or that an item ran.
     ///
     /// Another thread may have taken the signal.
     static func mayEnd(for object: OpaquePointer) {
@@ -117,7 +117,7 @@ import Synchronization
     /// Guards the variables below. Rank `leaf`.
     private let lock = Lock(.leaf)
     nonisolated(unsafe) private var isLimitReached = false
-    /// Whether the thread has returned from its wait. Then the condition may be destroyed.
+    /// Whether the thread returned from its wait. Then the condition may be destroyed.
     nonisolated(unsafe) private var isOver = false
 
     private init(for condition: UnsafeMutablePointer<pthread_cond_t>) {

@@ -15,7 +15,7 @@ enum MainRunLoop {
   nonisolated(unsafe) private static let mode = RuntimeSymbol.address(of: "kCFRunLoopDefaultMode")?
     .load(as: UnsafeRawPointer.self)
 
-  /// Runs the current thread's run loop. Returns why it has ended, as a `CFRunLoopRunResult`.
+  /// Runs the current thread's run loop. Returns why it ended, as a `CFRunLoopRunResult`.
   @discardableResult
   static func run(seconds: Double, returnsAfterOneSource: Bool = true) -> Int32 {
     run?(mode, seconds, returnsAfterOneSource) ?? finished
@@ -46,7 +46,7 @@ enum MainRunLoop {
     return timer(main(), mode) > date
   }
 
-  /// How many blocks have been passed to run loops.
+  /// How many blocks were passed to run loops.
   static let passedBlocks = Atomic(0)
 
   // MARK: - Interrupting

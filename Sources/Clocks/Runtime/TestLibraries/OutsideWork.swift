@@ -25,7 +25,7 @@ enum OutsideWork {
 
   /// Guards `outsideThreads`. Rank `leaf`.
   private static let lock = Lock(.leaf)
-  /// The numbers of the threads that no test has started.
+  /// The numbers of the threads that no test started.
   @exclusivity(unchecked) nonisolated(unsafe) private static var outsideThreads: Set<Int32> = []
 
   /// Notes that the current thread belongs to no test (`isOutside`), or no longer does, or ends.
@@ -189,7 +189,7 @@ enum OutsideWork {
           thread == own
             || (isOutside ? waitsForever(call) : waitsWithinTheProcess(call, isOfBlock: false))
         else { return nil }
-        // Without the number of its turns, it is not known whether the thread has run between two checks.
+        // Without the number of its turns, it is not known whether the thread ran between two checks.
         guard
           let number = ProcFileSystem.words(of: thread, in: .schedstat).last.flatMap(UInt64.init)
         else { return nil }

@@ -66,7 +66,7 @@ import Synchronization
 
     /// Ends each wait of a run loop with its slice.
     ///
-    /// The timer of Dispatch is not enough: a run loop that another event has just woken ignores it.
+    /// The timer of Dispatch is not enough: a run loop that another event just woke ignores it.
     private static let wait: Interposed<Wait> = Interposed("ppoll") { files, count, limit, mask in
       guard limit == nil, let slice = ThreadContext.current?.pointee.waits?.slice,
         let left = slice.end.nanosecondsLeft
@@ -79,7 +79,7 @@ import Synchronization
 
     private struct Timer {
       let owner: any PausableOwner
-      /// The thread that has set the timer, nearly always that of its run loop.
+      /// The thread that set the timer, nearly always that of its run loop.
       let thread: Int32
       let callback: TimedCallback
       /// The instant of the monotonic clock, in nanoseconds.
@@ -99,7 +99,7 @@ import Synchronization
     static let lock = Lock(.leaf)
     /// The timers whose callbacks are pending, by their file descriptors.
     nonisolated(unsafe) private static var timers: [CInt: Timer] = [:]
-    /// The timers that are due. Foundation sets a timer again when it has let it fire, which removes the timer here.
+    /// The timers that are due. Foundation sets a timer again after it fires, which removes the timer here.
     nonisolated(unsafe) static var due: [CInt: (thread: Int32, owner: ObjectIdentifier)] =
       [:]
     /// The instants for which timers of the main run loop are set in real time.
@@ -170,7 +170,7 @@ import Synchronization
 
     private static let absolute: CInt = 1
 
-    /// Forgets the timer of a run loop that is freed, as when its thread has ended. The next file may get its number.
+    /// Forgets the timer of a run loop that is freed, as when its thread ends. The next file may get its number.
     private static let close: Interposed<@convention(c) (CInt) -> CInt> = Interposed("close") {
       forget($0)
       return close.original($0)

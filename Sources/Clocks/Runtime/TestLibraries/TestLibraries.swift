@@ -275,7 +275,7 @@ struct SwiftFunction {
   private let code: UnsafeMutableRawPointer
   private let context: UnsafeMutableRawPointer?
 
-  /// - Parameter object: The object of a method, which is called like a closure that has captured the object.
+  /// - Parameter object: The object of a method, which is called like a closure that captured the object.
   init(_ code: UnsafeMutableRawPointer, of object: AnyObject? = nil) {
     self.code = code
     context = object.map { Unmanaged.passUnretained($0).toOpaque() }

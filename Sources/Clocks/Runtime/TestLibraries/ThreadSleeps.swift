@@ -147,7 +147,7 @@ import ClocksSupport
       return write.original($0, $1, $2, $3)
     }
 
-    /// `Thread.sleep` reads this clock after each sleep, and sleeps again until its duration has passed.
+    /// `Thread.sleep` reads this clock after each sleep, and sleeps again until its duration passes.
     private static let uptime: Interposed<@convention(c) () -> Double> = Interposed(
       "CFGetSystemUptime"
     ) {

@@ -11,7 +11,7 @@ import ClocksSupport
     private let function: Function
     private let argument: UnsafeMutableRawPointer?
     private let test: TestThread?
-    /// The waits of a thread that a test has started.
+    /// The waits of a thread that a test started.
     private var waits: ThreadWaits?
 
     private init(

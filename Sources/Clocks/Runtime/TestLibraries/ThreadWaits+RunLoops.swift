@@ -9,7 +9,7 @@ import Synchronization
     /// - Parameters:
     ///   - isSlice: Whether the run is a slice of a wait of XCTest. Then the limit is the end of the wait.
     ///   - isPoll: Whether the run handles only what is ready.
-    ///   - hasHandledSource: Returns whether `run` has handled a source, which ends the run.
+    ///   - hasHandledSource: Returns whether `run` handled a source, which ends the run.
     /// - Returns: What the run loop returns, and whether time was kept from moving because of possible real work.
     private func runLoop(
       until limit: Duration, isSlice: Bool = false, isPoll: Bool = false,
@@ -25,7 +25,7 @@ import Synchronization
         if hasHandledSource() { return (MainRunLoop.handledSource, false) }
       }
       let now = owner.virtualNow
-      // A timer that has fired may have moved time beyond the limit.
+      // A timer that fired may have moved time beyond the limit.
       let deadline = isSlice ? limit : max(limit, now)
       // XCTest waits for an async method for an unlimited time.
       let isEndless = deadline - now > .seconds(86_400 * 29)
@@ -73,7 +73,7 @@ import Synchronization
         owner.remove(timeout)
         noteTimeout(-1)
       }
-      // A timer that has become due must not fire in the next pause.
+      // A timer that became due must not fire in the next pause.
       let isDue = RunLoopTimers.isAnyDue(dueInstant, of: owner)
       if isDue {
         RunLoopTimers.fire(for: owner, run)
@@ -138,7 +138,7 @@ import Synchronization
     /// A stop ends only the inner run loop.
     ///
     /// - Parameters:
-    ///   - endsAfterSource: Whether the run ends when it has handled a source.
+    ///   - endsAfterSource: Whether the run ends after it handles one source.
     ///   - mayEndEarly: Whether the run may end after a short real time, as a slice does. A short run for one source
     ///     may do so if it may be for real work: `Process.waitUntilExit` checks after each such run whether the process
     ///     has ended.
@@ -151,7 +151,7 @@ import Synchronization
       let outer = isStopped.exchange(false, ordering: .relaxed)
       defer { isStopped.store(outer, ordering: .relaxed) }
       runLoopPolls = seconds > 0 ? 0 : runLoopPolls + 1
-      // The test may poll until time has passed. Then further runs take time, as the polls do in real time.
+      // The test may poll until time passes. Then further runs take time, as the polls do in real time.
       let isLastOfGroup = runLoopPolls.isMultiple(of: Self.runLoopPollsPerWait)
       let seconds = isLastOfGroup && runLoopPolls > Self.mostRunLoopPolls ? 0.01 : seconds
       let isPoll = seconds <= 0

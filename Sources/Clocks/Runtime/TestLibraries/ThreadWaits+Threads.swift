@@ -34,8 +34,8 @@ extension ThreadWaits {
 /// A thread that a test starts, in an unedited suite.
 ///
 /// The thread may do real work without an end. So it counts as a block on a queue: a test waits for it only as long as
-/// there is progress. It may also sleep, or call `wait(for:)`, as in packages that have copied `fulfillment(of:)`. Then
-/// it counts as a job that is paused. Between its creation and its wait, and between the wait and its next action, the
+/// there is progress. It may also sleep, or call `wait(for:)`, as in packages that copied `fulfillment(of:)`. Then it
+/// counts as a job that is paused. Between its creation and its wait, and between the wait and its next action, the
 /// thread may have to wait for a processor. Meanwhile time must not move to the timeouts of the test. While the thread
 /// waits for a semaphore, it does not count (`AwaitedObjects`).
 struct TestThread: Sendable {
@@ -86,7 +86,7 @@ extension ThreadWaits {
 
   /// Lets the thread count as a job, which can pause.
   ///
-  /// - Parameter isOutsideWork: Whether a thread that the test has started still counts as outside work, too.
+  /// - Parameter isOutsideWork: Whether a thread that the test started still counts as outside work, too.
   func blockBecomesJob(isOutsideWork: Bool = false) {
     // The job is counted first, so that the scope is not idle in between.
     owner.jobBegins()
@@ -110,7 +110,7 @@ extension ThreadWaits {
 
   // MARK: - Threads that outlive their tests
 
-  /// How a thread that a test has started counts.
+  /// How a thread that a test started counts.
   enum Standing {
     /// As a block of the test.
     case ofTest
@@ -120,7 +120,7 @@ extension ThreadWaits {
     case outside
   }
 
-  /// The threads that tests have started. Guarded by `lock`, as is their `standing`.
+  /// The threads that tests started. Guarded by `lock`, as is their `standing`.
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var testThreads: [ThreadWaits] = []
 
   /// The threads that have outlived their tests.
@@ -128,7 +128,7 @@ extension ThreadWaits {
     lock.withLock { testThreads.filter { $0.standing == .outside }.map(\.thread) }
   }
 
-  /// Notes that a thread that a test has started ends. Called on that thread.
+  /// Notes that a thread that a test started ends. Called on that thread.
   func testThreadEnds() {
     // The thread may exit in a callback of its wait.
     if isInUse {
@@ -225,7 +225,7 @@ extension ThreadWaits {
     for wait in waits { wait.setHold(false) }
   }
 
-  /// Counts the job as a block, unless it counts as paused. Returns whether it has become a block. Any thread may call
+  /// Counts the job as a block, unless it counts as paused. Returns whether it became a block. Any thread may call
   /// this.
   func becomeParallel() -> Bool {
     pause.becomeParallel {

@@ -21,11 +21,11 @@ final class ThreadWaits: @unchecked Sendable {
   enum Work {
     /// A synchronous test method, on the main thread. Jobs for the main thread run in its run loops.
     case method
-    /// A job that the scheduler has started. A run loop within a job for the main thread runs no other such job.
+    /// A job that the scheduler started. A run loop within a job for the main thread runs no other such job.
     case job
     /// The wait of `fulfillment(of:)`, for which XCTest starts a thread.
     case thread
-    /// A thread that the test has started. It counts as a block on a queue, except while it sleeps or waits in XCTest.
+    /// A thread that the test started. It counts as a block on a queue, except while it sleeps or waits in XCTest.
     case testThread
     /// A block on a queue. Like a thread of the test, it counts as a block or as a job.
     case block
@@ -68,7 +68,7 @@ final class ThreadWaits: @unchecked Sendable {
   private let isJobOnMain: Bool
   /// Whether the thread keeps other jobs from the main actor, and other blocks from the main queue, while it waits.
   ///
-  /// In a process whose main thread has ended (`dispatchMain`), any thread may run these.
+  /// In a process whose main thread ended (`dispatchMain`), any thread may run these.
   var holdsMain: Bool {
     switch work {
     case .job: isJobOnMain
@@ -80,7 +80,7 @@ final class ThreadWaits: @unchecked Sendable {
   let thread = OutsideWork.currentThread
   /// The waits of the test method within whose run loop the thread runs the job; `nil` if there is none.
   private let below: ThreadWaits?
-  /// The context of a job that the scheduler has started; `nil` once the job counts as externally started.
+  /// The context of a job that the scheduler started; `nil` once the job counts as externally started.
   private var context: UnsafeMutablePointer<ThreadContext>?
   /// The deadlines of the waits of XCTest that are under way, the innermost last, and `uses` when each wait had begun.
   var deadlines: [(end: Duration, uses: Int)] = []
@@ -174,7 +174,7 @@ final class ThreadWaits: @unchecked Sendable {
   let dueInstant = Atomic<UInt64>(0)
   /// The slice of real time for which the thread runs its run loop; `nil` outside it.
   var slice: RunLoopSlice?
-  /// Whether the innermost run of the run loop ends when it has handled a source. Not set for a slice, because the wait
+  /// Whether the innermost run of the run loop ends after it handles one source. Not set for a slice, because the wait
   /// of XCTest continues after it.
   var endsAfterSource = false
   /// How many timers of the owner had been due when the last slice ended.
@@ -250,7 +250,7 @@ final class ThreadWaits: @unchecked Sendable {
     }
   }
 
-  /// Notes that an inner pause of another job begins. Returns whether this pause has kept time from jumping.
+  /// Notes that an inner pause of another job begins. Returns whether this pause kept time from jumping.
   private func cover() -> Bool {
     depth.add(1, ordering: .relaxed)
     pause.cover({ owner.pause(job, nil) }, endParallel)

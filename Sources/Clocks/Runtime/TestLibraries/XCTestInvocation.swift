@@ -22,7 +22,7 @@ enum XCTestInvocation {
   static func replace(by replacement: @escaping Replacement) -> Bool {
     #if os(Linux) && canImport(Glibc)
       guard original != nil, name != nil else { return false }
-      // A closure that has captured one object is called like a method: its context is the object.
+      // A closure that captured one object is called like a method: its context is the object.
       let object = Captured()
       let closure = Method { [object] in invoke(object) }
       let (code, context) = unsafeBitCast(

@@ -31,7 +31,7 @@ struct ForgottenAdvances {
     case new
     /// A report has said it, and the sleeps may end without another one.
     case known
-    /// The test has slept again after each of `mostRepetitions` ends.
+    /// The test slept again after each of `mostRepetitions` ends.
     case endless
   }
 

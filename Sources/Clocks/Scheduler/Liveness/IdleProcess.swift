@@ -69,7 +69,7 @@ enum IdleProcess {
     return outside?.since.lasts(.milliseconds(200)) == false
   }
 
-  /// Must be called when a test has begun.
+  /// Must be called after a test begins.
   static func testBegins() {
     guard !isLooking.exchange(true, ordering: .sequentiallyConsistent) else { return }
     scheduleLook(after: intervals.long)
@@ -180,7 +180,7 @@ extension SchedulerState {
     return (running, idleness.dispatchedBlocks.changes, idleness.externalTasks.changes)
   }
 
-  /// Whether one of the test's threads has run in the last five seconds, or a block has begun or ended.
+  /// Whether one of the test's threads ran in the last five seconds, or a block began or ended.
   ///
   /// - Parameter turns: How often the threads have run.
   func isPatient(_ turns: UInt64) -> Bool {

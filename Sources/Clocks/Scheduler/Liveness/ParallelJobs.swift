@@ -34,7 +34,7 @@ extension Scheduler {
   /// - Parameters:
   ///   - number: The number of the job that the scheduler's thread runs. The job may have ended meanwhile.
   ///   - isReported: Whether the test's record says why others run beside that job.
-  /// - Returns: Whether a job has become parallel.
+  /// - Returns: Whether a job became parallel.
   @discardableResult
   func makeJobsParallel(_ number: UInt64?, isReported: Bool = false) -> Bool {
     var isAny = false
@@ -48,7 +48,7 @@ extension Scheduler {
 
   /// Notes that a job holds its thread, so that others run on `ExtraThreads` from now on.
   ///
-  /// `ExtraThreads.changeBlocked(by: -1)` notes that the job has ended, or pauses.
+  /// `ExtraThreads.changeBlocked(by: -1)` notes that the job ended, or pauses.
   static func jobBlocksThread() {
     ExtraThreads.changeBlocked(by: 1)
     guard RuntimeHooks.useExtraThreads() else { return }
@@ -80,7 +80,7 @@ extension SchedulerState {
     return true
   }
 
-  /// Notes that the job on a thread that no longer acts has ended, or pauses. Has an effect only if it is parallel.
+  /// Notes that the job on a thread that no longer acts ended, or pauses. Has an effect only if it is parallel.
   @inline(never)
   mutating func parallelJobEnded(on number: Int) {
     guard let job = scope?.parallelJobs.removeValue(forKey: number) else { return }

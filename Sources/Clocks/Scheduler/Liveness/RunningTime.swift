@@ -6,7 +6,7 @@ struct RunningTime {
   private var tests: UInt64 = 0
   private var total = Duration.zero
 
-  /// Adds time for which tests have run. Returns their total.
+  /// Adds time for which tests ran. Returns their total.
   fileprivate mutating func add(_ duration: Duration, in tests: UInt64) -> Duration {
     if tests != self.tests { (self.tests, total) = (tests, .zero) }
     total += duration
@@ -48,7 +48,7 @@ extension SchedulerState {
 }
 
 extension Scheduler {
-  /// Adds time for which the test, which has no scope, has run. Returns whether that is too long.
+  /// Adds time for which the test, which has no scope, ran. Returns whether that is too long.
   ///
   /// The test is then reported, and abandoned unless its scheduler is process-wide. So this returns `true` once.
   func newEndlessRun(after limit: Duration, _ duration: Duration) -> Bool {

@@ -70,7 +70,7 @@ struct ServedTime {
 
   /// How much of the time since the instant has passed while a check was more than a second late, in nanoseconds.
   ///
-  /// Of that time only a sixteenth counts before the check has found how much does. A check that writes a report may
+  /// Of that time only a sixteenth counts before the check finds how much of it does. A check that writes a report may
   /// take half a minute on a busy machine. A job that began shortly before must not be reported because of that.
   private var sinceCheckIsMissing: UInt64 {
     let missing = RealTime(nanoseconds: Self.missingFrom.load(ordering: .acquiring))
@@ -94,7 +94,7 @@ struct MachineLoad {
     /// Whether Dispatch has started a thread for a block that waited since the beginning of the interval.
     var hasServedBlock: Bool
 
-    /// Whether the process has used almost no processor time: threads that wait for each other need none.
+    /// Whether the process used almost no processor time: threads that wait for each other need none.
     ///
     /// On a busy machine, a thread that does little waits for a processor, too, but not for most of the time.
     var isQuiet: Bool { run < real / 50 && waits.allSatisfy { $0 < real / 2 } }
@@ -122,7 +122,7 @@ struct MachineLoad {
   private var waits = Self.waits
   /// Whether the pool was blocked when a block was submitted last.
   private var wasBlocked = false
-  /// Set when Dispatch has started a thread for a block, and cleared when the next block is submitted.
+  /// Set when Dispatch starts a thread for a block, and cleared when the next block is submitted.
   private static let hasServedBlock = Atomic(true)
 
   /// Ends an interval, returns it and begins the next one. Returns `nil` if the interval is too short and continues.

@@ -38,7 +38,7 @@ enum Watchdog {
 
   /// - Parameters:
   ///   - limit: The served time after which a problem is reported.
-  ///   - interval: The interval that has ended; `nil` if it continues.
+  ///   - interval: The interval that ended; `nil` if it continues.
   private static func check(_ limit: Duration, _ interval: MachineLoad.Interval?) {
     let isAnyBusy = Scheduler.isAnyBusy
     let isAnyRunning = Scheduler.isAnyRunning

@@ -44,7 +44,7 @@ struct AutoAdvance: ~Copyable {
   var pauseIsOver = false
   /// The alarm that was set last; `nil` if something has happened since.
   ///
-  /// `first` is when the first alarm was set after something had last happened.
+  /// `first` is when the first alarm was set after something last happened.
   private(set) var alarm:
     (number: Int, reason: Reason, patience: Int, set: ServedTime, first: ServedTime)?
   private var alarms = 0
@@ -71,8 +71,8 @@ struct AutoAdvance: ~Copyable {
 
   /// How long nothing must happen before a jump; `nil` if time jumps immediately.
   ///
-  /// A job of the test around the scope may block its thread until time has moved in the scope. So time does not wait
-  /// for it forever.
+  /// A job of the test around the scope may block its thread until time moves in the scope. So time does not wait for
+  /// it forever.
   var pause: Duration? { jumpsAfter ?? (isTestAroundRunning ? .seconds(1) : nil) }
 
   /// Whether nothing has happened for as long as a jump needs.
@@ -168,7 +168,7 @@ final class AlarmClock: Sendable {
 
   private func timerCame(_ instant: RealTime) {
     let (later, number): (RealTime?, Int?) = lock.withLock {
-      // Another timer has replaced this one.
+      // Another timer replaced this one.
       guard timer == instant else { return (nil, nil) }
       timer = nil
       guard let setting else { return (nil, nil) }

@@ -1,4 +1,4 @@
-// In an unedited suite, a loop may poll a clock without suspending, until another task has done something, or until a
+// In an unedited suite, a loop may poll a clock without suspending, until another task does something, or until a
 // limit. In real time, the other tasks run meanwhile. In virtual time, each reading takes a microsecond, so the loop
 // would reach its limit before any other task runs. So after some readings, time waits for the tasks that can run.
 
@@ -6,7 +6,7 @@
 enum ClockPolling {
   /// In the scheduler's job with this number.
   case inJob(UInt64)
-  /// In a block, a parallel job, or a job that the scheduler has not started.
+  /// In a block, a parallel job, or a job that the scheduler did not start.
   case elsewhere
 }
 

@@ -21,7 +21,7 @@ struct NestingChange {
   let busy: Int
   /// Whether the scope has begun to withhold a jump.
   let waits: Bool
-  /// The scopes that have waited for the test, which cannot run any more.
+  /// The scopes that waited for the test, which cannot run any more.
   let released: [Scheduler]
 }
 
@@ -95,7 +95,7 @@ extension Scheduler {
   /// Lets the scope's time wait for the jobs of the test around it.
   func joinTestAround() { parent?.change { $0.nesting.isNested = true } }
 
-  /// Waits until the nearest test around the scope that can run has stopped, which it may have done by now.
+  /// Waits until the nearest test around the scope that can run stops, which it may have done by now.
   private func waitForTestAround() {
     guard let parent else { return }
     let waits = sequence(first: parent) { $0.parent }.contains { test in

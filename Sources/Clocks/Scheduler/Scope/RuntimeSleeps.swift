@@ -42,8 +42,7 @@ struct RuntimeSleeps: ~Copyable {
     return replace(id, by: .sleeping(sleep))
   }
 
-  /// Notes that a task continues only when a delayed job has run. Returns the job of its previous sleep, as `begin`
-  /// does.
+  /// Notes that a task continues only after a delayed job. Returns the job of its previous sleep, as `begin` does.
   mutating func beginDelay(_ delay: Token, of task: UInt64) -> ReadyJob? {
     replace(task, by: .delayed(delay))
   }
@@ -63,9 +62,9 @@ struct RuntimeSleeps: ~Copyable {
 
   /// Ends the sleeps whose tasks were cancelled before the end of the job that began the sleep.
   ///
-  /// Thread A runs the job, which begins a sleep. Thread B cancels the task before thread A has suspended it. Then the
-  /// task continues immediately and never becomes ready. When the job has ended, the task may not have continued yet,
-  /// so the runtime's job has to wait: otherwise it might end the sleep without an error.
+  /// Thread A runs the job, which begins a sleep. Thread B cancels the task before thread A suspends it. Then the task
+  /// continues immediately and never becomes ready. After the job, the task may not have continued yet, so the
+  /// runtime's job has to wait: otherwise it might end the sleep without an error.
   ///
   /// - Returns: The cancelled tasks, which the caller releases without a lock; and jobs of their previous sleeps,
   ///   which still have to run. `nil` if there is no cancelled task.
@@ -86,7 +85,7 @@ struct RuntimeSleeps: ~Copyable {
     return ended
   }
 
-  /// Returns the job that would have ended the sleep of a task that has become ready, if the task slept.
+  /// Returns the job that would have ended the sleep of a task that became ready, if the task slept.
   ///
   /// If the sleep is pending, only a cancellation can have made the task ready. The job has nothing more to do, so
   /// it runs now and not at the deadline.

@@ -25,7 +25,7 @@ package struct ScopeOptions: Sendable {
   /// Whether every hop of the scope's tasks is seen, so that a deadlock is known immediately.
   var isExplored = false
   var recording = RecordingMode.asAskedFor
-  /// The name of the test that the scope runs; `nil` if the test itself has begun the scope.
+  /// The name of the test that the scope runs; `nil` if the test itself began the scope.
   var testName: String?
   var slack = Duration.zero
 
@@ -76,7 +76,7 @@ final class Scope: Sendable {
   ///
   /// Set before the scope has a task; `nil` if the caller cannot continue without the body.
   nonisolated(unsafe) var whenAbandoned: (@Sendable () -> Void)?
-  /// Called in the signal handler when a job of the scope has raised a signal. Set before the scope begins.
+  /// Called in the signal handler when a job of the scope raises a signal. Set before the scope begins.
   nonisolated(unsafe) var crashed: (@Sendable (CInt) -> Void)?
   /// Receives the failure of an invariant, and where the test states it; `nil` if it is recorded immediately.
   ///
@@ -100,7 +100,7 @@ final class ScopeState {
   @exclusivity(unchecked) var body = ScopeBody()
   /// Detects skipped external waits; `nil` in a scope that does not wait for work outside it.
   @exclusivity(unchecked) private(set) var skippedWait: SkippedExternalWait?
-  /// How far a task has moved the scope's date, besides the time that has passed.
+  /// How far a task moved the scope's date, besides the time that has passed.
   @exclusivity(unchecked) var dateOffset: Duration = .zero
   @exclusivity(unchecked) var invariants = Invariants()
   /// Called when the body has returned; `nil` from then on.
@@ -270,7 +270,7 @@ final class ScopeState {
     return false
   }
 
-  /// The sleep whose task `taskToCancel` has returned last.
+  /// The sleep whose task `taskToCancel` returned last.
   @exclusivity(unchecked) private var cancelledSleep: UInt64?
 
   /// Returns the task of the earliest sleep, once, if it was reported that the body does not end. The caller then
@@ -290,13 +290,13 @@ final class ScopeState {
 
   /// Notes where the tasks wait. The body is about to be cancelled, or has returned.
   ///
-  /// Returns the continuation to resume, if the scope's end has waited for this.
+  /// Returns the continuation to resume, if the scope's end waits for it.
   func noteProblem(_ dump: TaskDump?, _ text: String) -> UnsafeContinuation<Void, Never>? {
     runningTime = .zero
     return body.endDump(text, hasReadyTask: dump?.hasReadyTask == true)
   }
 
-  /// Notes that jobs have run for some time. Returns what follows; `nil` for nothing.
+  /// Notes that jobs ran for some time. Returns what follows; `nil` for nothing.
   func ran(for duration: Duration) -> Action? {
     guard body.isRunning, !body.isBeingDumped, isTooLong(after: duration) else { return nil }
     return body.abort(.tooLong(scope.options.runningLimit, pending: virtualClock.pendingLines))

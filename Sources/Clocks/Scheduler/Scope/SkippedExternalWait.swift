@@ -1,4 +1,4 @@
-/// Notices that time has jumped while a task of a scope waited for work outside the scope.
+/// Notices that time jumped while a task of a scope waited for work outside the scope.
 ///
 /// The scheduler cannot see such work, so the scope counts as idle and time jumps. The jump is noticed when something
 /// outside the test makes a task ready, and this task has not run since the jump.
@@ -77,19 +77,19 @@ struct SkippedExternalWait {
   @_transparent
   mutating func timeJumps(to end: Duration) { lastJump = end }
 
-  /// Notes that something outside the test has made a task ready.
+  /// Notes that something outside the test made a task ready.
   mutating func arrives(_ task: UInt64, name: @autoclosure () -> String?) {
     guard first == nil, let jump = jump(over: task) else { return }
     first = SkippedTask(task: task, name: name(), jump: jump)
   }
 
-  /// Notes that a task of the test has become ready because it was cancelled, and not in a sleep.
+  /// Notes that a task of the test became ready because it was cancelled, and not in a sleep.
   mutating func wasCancelled(_ task: UInt64, name: @autoclosure () -> String?) {
     guard cancelled.count < 8, let jump = jump(over: task) else { return }
     cancelled.append(SkippedTask(task: task, name: name(), jump: jump))
   }
 
-  /// Notes that a task has not waited for work outside the scope.
+  /// Notes that a task did not wait for work outside the scope.
   mutating func forget(_ task: UInt64) {
     // The slot stays in use: if it were empty, a task found in a later slot would get this one, too.
     if let slot = usedSlot(of: task) { lastRuns[slot] = LastRun(task: .max) }

@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// The virtual time that the tasks of a scope have slept, for each place in the code at which they sleep.
+/// The virtual time that the tasks of a scope slept, for each place in the code at which they sleep.
 ///
 /// When time jumps, the scope is idle, so the task that wakes next is suspended and can be read. Guarded by the
 /// scheduler's lock.
