@@ -53,7 +53,7 @@ package struct HistoryBuilder {
     history = History(actors: context.actors, start: context.start, end: now)
   }
 
-  /// Notes what is needed for later events from an event that is not shown.
+  /// Notes the facts of an event that is not shown, as far as later events need them.
   private mutating func skip(_ event: RecordedEvent) {
     switch event.kind {
     case .timeMoved where event.hasTime:

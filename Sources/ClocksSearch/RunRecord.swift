@@ -131,7 +131,7 @@ package struct RunRecord: Sendable {
   /// for each constraint of the limit, because few steps of a long run may be in conflict.
   func reversals(limit: Int) -> [Constraint] {
     let masks = masks
-    // If the product overflows, there is no limit, and all pairs are visited. Otherwise only pairs of near steps are.
+    // If the product overflows, there is no limit, and all pairs are visited. Otherwise only pairs of nearby steps are.
     let (pairs, hasNoLimit) = limit.multipliedReportingOverflow(by: 5_000)
     let reach = hasNoLimit ? steps.count : pairs / max(steps.count, 1)
     // The constraints that were found, by the distance of their two steps.

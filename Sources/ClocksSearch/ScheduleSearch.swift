@@ -74,8 +74,8 @@ package final class ScheduleSearch {
   private var hasGaps = false
   /// The plans with choices that were queued, in a search that counts reversals.
   private var triedChoices: Set<Plan> = []
-  /// For each order whose reversals were queued, the smallest number of constraints with which they were, in a search
-  /// that counts reversals.
+  /// In a search that counts reversals: for each order whose reversals were queued, the smallest number of constraints
+  /// of a plan that led to it.
   private var expanded: [UInt64: Int] = [:]
   private var randomPlans = 0
   private var turn = 0

@@ -8,7 +8,7 @@ public struct SuspensionError: Error, Hashable, Sendable, CustomStringConvertibl
   public let pendingSleeps: [String]
   var dump: TaskDump?
 
-  /// What was expected, what was found, and what to do about it; and where the test's tasks were.
+  /// A text that says what was expected, what was found and what to do about it, and where the test's tasks were.
   public var description: String {
     """
     Expected that no task sleeps any more, but at \(now) there \
@@ -44,7 +44,7 @@ public struct SleepArrivalError: Error, Hashable, Sendable, CustomStringConverti
   /// The tasks of the test that sleep in real time instead, and for how much longer.
   var realSleeps: [String] = []
 
-  /// What was expected, what was found, and what to do about it.
+  /// A text that says what was expected, what was found and what to do about it.
   public var description: String {
     """
     Expected at least \(expected) pending sleep\(expected == 1 ? "" : "s") within \(timeout) of \

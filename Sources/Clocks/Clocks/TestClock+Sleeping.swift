@@ -188,7 +188,8 @@ extension TestClock {
         guard scheduler.change({ _ in virtualClock.add(waiter) }) else {
           return continuation.resume()
         }
-        // The timeout is multiplied when it has ended. A long one never ends, but a negative one might overflow.
+        // `whenTooLate` multiplies a timeout that has ended. One that is long enough to overflow never ends, but a
+        // negative one could overflow.
         waiter.whenTooLate(max(timeout, .zero), mayRepeat: mayRepeat, isIdle) {
           abort { clock in
             SleepArrivalError(

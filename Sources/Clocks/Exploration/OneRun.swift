@@ -88,7 +88,7 @@ struct Finding: Sendable {
   }
 
   var kind = Kind.report
-  /// Identifies the failure, by what it is and where: equal in all runs in which the same failure occurs.
+  /// Identifies the failure by its kind and its place: equal in all runs in which the same failure occurs.
   var key: String
   var text: String
   /// Where the test states the invariant that fails.

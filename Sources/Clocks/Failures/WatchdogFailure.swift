@@ -82,7 +82,7 @@ enum EndlessRun {
 /// External work that has not come back for longer than the limit.
 struct Absence: Sendable {
   var tasks: [UInt64]
-  /// The labels of queues, and of what else counts as blocks.
+  /// The labels of queues, and of other work that counts as blocks.
   var queues: [String] = []
   /// The real time for which the work has made no progress.
   var nanoseconds: UInt64 = 0

@@ -197,7 +197,7 @@ extension Substring {
 
   fileprivate func dropBrackets() -> Substring { dropFirst(bracketsCount) }
 
-  /// Returns what follows the first occurrence of `separator` outside of brackets and backticks.
+  /// Returns the text after the first occurrence of `separator` outside of brackets and backticks.
   fileprivate func text(after separator: String) -> Substring? {
     var rest = self
     while let character = rest.first {

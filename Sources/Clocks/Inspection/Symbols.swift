@@ -11,7 +11,7 @@ struct Frame: Hashable, Sendable {
 struct Symbols {
   private(set) var frames: [UInt: Frame] = [:]
   private(set) var lacksTool = false
-  /// The file of most lines, if there are several files. In `lineAndPlace`, only lines of other files name theirs.
+  /// The file that has the most lines, if there are several files. `lineAndPlace` names the file only for other lines.
   private(set) var commonFile: SourceLine?
 
   /// Looks up addresses. A process looks up each address once: results stay valid, as libraries are rarely unloaded.

@@ -1,5 +1,5 @@
 extension DispatchedBlocks {
-  /// Counts of what keeps the blocks of one queue from beginning.
+  /// Counts of the work that keeps the blocks of one queue from beginning.
   struct Stops {
     /// Blocks of a serial queue, barriers and `sync` calls that wait in virtual time. While there are any, no block can
     /// begin.

@@ -9,7 +9,7 @@ struct DispatchedBlocks {
     var mark: UInt = 0
     /// Whether the test no longer waits for the block. If the block begins after that, it counts again.
     var isAbandoned = false
-    /// The block, as the next owner of the test case knows it, if the owner's clocks are gone.
+    /// The record of the block for the next owner of the test case, if this owner's clocks are gone.
     var unowned: UnownedBlock?
   }
 
@@ -98,7 +98,7 @@ struct DispatchedBlocks {
     for queue in [queue] + former { countAgainWithTargets(queue) }
   }
 
-  /// Counts again what a stop of the queue, and what it keeps from its targets, can have changed.
+  /// Counts again the blocks that can run on the queue, and on all queues that share a target with it.
   private mutating func countAgainWithTargets(_ queue: Queue) {
     countAgain(queue)
     guard queue.isTarget || !queue.targets.isEmpty else { return }
@@ -145,7 +145,7 @@ struct DispatchedBlocks {
   mutating func leave(to testCase: UInt64, by owner: TaskOwner) -> [UnownedBlock] {
     blocks.keys.sorted().compactMap { number in
       let block = blocks[number]!
-      // What is on no queue is a part of a job, or of another block.
+      // Work that is on no queue is a part of a job, or of another block.
       guard block.queue.identity.address != 0, !block.isAbandoned else { return nil }
       if let known = block.unowned { return known }
       let unowned = UnownedBlock(
@@ -158,7 +158,7 @@ struct DispatchedBlocks {
 
   /// Notes that a block begins to run on a thread. If it was abandoned, it counts again.
   ///
-  /// - Returns: What the next owner of the test case knows of the block; `nil` if there is none.
+  /// - Returns: The record of the block for the next owner of the test case; `nil` if there is none.
   @discardableResult
   mutating func run(_ number: UInt64, on thread: Int32, mark: UInt = 0) -> UnownedBlock? {
     guard var block = blocks[number] else { return nil }

@@ -20,8 +20,8 @@ struct LeftoverTasks {
 
   var isEmpty: Bool { tests.isEmpty }
 
-  /// Adds tasks, and forgets the older half of all if there are too many. Returns what is to be released without a
-  /// lock. Amortized O(tasks).
+  /// Adds tasks, and forgets the older half of all if there are too many. Returns closures to release without a lock.
+  /// Amortized O(tasks).
   mutating func add(
     _ tasks: [UInt64], madeFor maker: UInt64 = 0, _ testIsOver: @escaping TestIsOver
   ) -> [TestIsOver] {
@@ -36,7 +36,7 @@ struct LeftoverTasks {
     return replaced + oldest.compactMap { tests.removeValue(forKey: $0)?.isOver }
   }
 
-  /// Returns what retains tests that are over, for a release without a lock. O(tasks), with at most 16 checks.
+  /// Returns the closures that retain tests that are over, to release without a lock. O(tasks), with at most 16 checks.
   ///
   /// A test retains its own tasks, which takes some 16 KB, and most tests end soon after their last clock is gone.
   private mutating func releaseTests() -> [TestIsOver] {
@@ -52,8 +52,8 @@ struct LeftoverTasks {
     }
   }
 
-  /// Removes a task if its test is over, or is the test that `maker` stands for. Returns what the caller
-  /// releases without a lock.
+  /// Removes a task if its test is over, or is the one that `maker` identifies. Returns a closure to release without a
+  /// lock.
   mutating func removeIfTestOver(_ task: UInt64, orMadeFor maker: UInt64 = 0) -> TestIsOver? {
     guard let test = tests[task], maker != 0 && test.maker == maker || test.isOver() else {
       return nil

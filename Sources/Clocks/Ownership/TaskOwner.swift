@@ -118,7 +118,8 @@ class TaskOwner: @unchecked Sendable {
   /// Called before code of the test reads a clock. In an unedited suite, some time passes.
   func timePassesWithReading() {}
 
-  /// If the owner is explored, fills `bytes` with what the chooser draws. Returns whether all of `bytes` was filled.
+  /// If the owner is explored, fills `bytes` with numbers that the chooser draws. Returns whether all of `bytes` was
+  /// filled.
   func draw(_ bytes: UnsafeMutableRawBufferPointer) -> Bool { false }
 
   enum NondeterminismSource: Sendable {

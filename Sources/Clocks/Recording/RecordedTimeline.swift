@@ -73,7 +73,7 @@ public struct RecordedTimeline: Sendable {
     let (limit, isTooMany) = lines.multipliedReportingOverflow(by: 100)
     guard !isTooMany, limit < events.count else { return history() }
     let latest = history(limit: limit)
-    // Most jobs of a task that yields in a loop are no lines, so there may be few among the latest events.
+    // Most jobs of a task that yields in a loop are not shown as lines, so the latest events may have too few lines.
     return latest.stepCount < lines ? history() : latest
   }
 

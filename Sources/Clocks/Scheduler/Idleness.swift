@@ -90,7 +90,7 @@ struct Idleness: ~Copyable {
   @_transparent
   var isQuiet: Bool { mayStartJob && isNothingOutstanding }
 
-  /// Whether the test would be idle if the job had ended that the scheduler's thread runs now.
+  /// Whether the test would be idle without the job that the scheduler's thread runs now.
   var isIdleApartFromJob: Bool {
     guard case .acting = thread else { return false }
     return externallyStartedJobs == 0 && isNothingOutstanding && !externalTasks.areAnyUnverified

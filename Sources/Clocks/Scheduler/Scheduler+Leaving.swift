@@ -61,7 +61,7 @@ extension Scheduler {
 
   /// Leaves a task that was registered for the scheduler before its last clock was released.
   ///
-  /// The task is in the list of live tasks only since the leftovers were read from there.
+  /// The task was added to the list of live tasks after the leftovers were read from it.
   @inline(never)
   func leaveIfLate(_ task: RetainedTask) {
     guard TaskOwnership.shared.knownOwner(of: task.id) == nil else { return }

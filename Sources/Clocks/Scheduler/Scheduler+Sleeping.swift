@@ -104,7 +104,7 @@ extension Scheduler {
 
 /// Makes the optimizer assume that all other code may use the memory.
 ///
-/// It does not see that the cancellation handler reads `place`, and would remove the write by `begin`.
+/// The optimizer does not see that the cancellation handler reads `place`. So it would remove the write by `begin`.
 @inline(never) @_optimize(none)
 private func assumeUsedElsewhere(_ memory: UnsafeMutableRawPointer) {}
 

@@ -38,7 +38,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   let hasInvariants = Atomic(false)
   /// Whether tasks of the scheduler have outlived its clocks, and are unowned or belong to another scheduler by now.
   let hasLeftovers = Atomic(false)
-  /// Whether one of these two has been true. Otherwise a job needs nothing before or after it.
+  /// Whether one of the two variables above was ever true. Otherwise no code has to run before or after a job.
   let areJobsWatched = Atomic(false)
 
   /// - Parameters:

@@ -145,7 +145,7 @@ extension SchedulerState {
     return nil
   }
 
-  /// Returns what the next owner of the test case knows of the block; `nil` if there is none.
+  /// Returns the record of the block for the next owner of the test case; `nil` if there is none.
   @discardableResult
   mutating func dispatchedBlockEnded(_ number: UInt64) -> UnownedBlock? {
     let unowned = idleness.dispatchedBlocks.unowned(number)

@@ -104,7 +104,7 @@ final class VirtualClock: Sendable {
     sleeps.appendCandidates(dueBy: now, to: &candidates)
   }
 
-  /// Removes all sleeps. Returns what would have happened at their deadlines, in wake order.
+  /// Removes all sleeps. Returns their sleepers, in wake order.
   func removeAllSleeps() -> [Sleeper] { (0..<sleeps.count).map { _ in sleeps.popEarliest() } }
 
   /// Adds a listener. Returns the number by which it is removed.

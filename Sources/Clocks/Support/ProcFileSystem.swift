@@ -35,7 +35,7 @@
     /// Changed by tests only.
     nonisolated(unsafe) static var folder = "/proc/self"
 
-    /// Descriptions of what is not seen because the kernel does not show it, as in some containers.
+    /// Descriptions of the facts that the kernel does not show, as in some containers.
     static var missing: [String] {
       let files: [(isShown: Bool, effect: String, name: String)] = [
         (!threads.isEmpty, "which threads there are", "task"),

@@ -300,7 +300,8 @@ extension VirtualTime {
     }
   }
 
-  /// Stops waiting for external work, whose tasks are released without the lock. Returns what it was, or `nil`.
+  /// Stops waiting for external work, whose tasks are released without the lock. Returns that work; `nil` if there was
+  /// none.
   private func abandonWork() -> Absence? {
     scheduler.change { state in
       let found = state.idleness.abandonExternalWork()

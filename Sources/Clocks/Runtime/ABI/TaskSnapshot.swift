@@ -1,6 +1,6 @@
 import ClocksSupport
 
-/// What the runtime has in memory about a task that does not run.
+/// The contents of the runtime's memory for a task that does not run.
 ///
 /// **When a task may be read.** Requires the scheduler's lock, so that meanwhile no job of the test is started
 /// or enqueued through the hooks. The task must be retained, or a suspended task must refer to it. Still,
@@ -32,7 +32,8 @@ struct TaskSnapshot: Sendable {
   var id: UInt64
   var name: String?
   var state: State
-  /// What the task waits for; `nil` if it waits for nothing, or if that cannot be read.
+  /// The task, group, continuation or executor for which the task waits; `nil` if there is none, or if it cannot be
+  /// read.
   var dependency: Dependency?
   var parent: UInt?
   /// The children that the task has not awaited yet.
@@ -45,7 +46,7 @@ struct TaskSnapshot: Sendable {
 /// Reads snapshots of tasks, one at a time. Requires the scheduler's lock.
 struct TaskReader {
   let images: CodeImages
-  /// What is read; the rest of a snapshot stays empty.
+  /// The parts of a task that can be read. The other parts of a snapshot stay empty.
   let layout: TaskLayoutProbe
 
   private static let mostFunctions = 256

@@ -11,7 +11,7 @@ struct ThreadContext {
   /// Whether the owner is resuming one of its tasks. The owner of that task's job then needs no look-up.
   var isWaking = false
 
-  /// Whether the next job that reaches the hooks is that of the task that the owner resumes.
+  /// Whether the owner is resuming a task whose job is the next one to reach the hooks.
   private(set) var takesNext = false
 
   /// The task that the owner resumes by running a job of the runtime; 0 if there is none.
@@ -242,7 +242,7 @@ struct ThreadState {
     (context, unownedJob, placeInFrame) = (nil, job, UInt(bitPattern: place))
   }
 
-  /// Restores what was before the job.
+  /// Restores the state before the job.
   mutating func endUnownedJob(within outer: ThreadState) {
     (context, unownedJob, placeInFrame) = (outer.context, outer.unownedJob, outer.placeInFrame)
   }

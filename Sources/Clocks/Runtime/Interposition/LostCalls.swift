@@ -16,7 +16,7 @@
     /// Notes the functions that the process does not have.
     static func noteMissing(_ entries: [CallTables.Entry]) { note(entries.filter { !$0.isFound }) }
 
-    /// Descriptions of what is not seen of a test without these functions, with their names.
+    /// Descriptions of the parts of a test that are not seen without these functions, with the functions' names.
     static var missing: [String] {
       guard !names.isEmpty else { return [] }
       let names = Set(names.map { "\($0)" })

@@ -67,7 +67,8 @@ final class JobPause: @unchecked Sendable {
 
   /// Calls `count`, which counts the job as running again, if the job is paused.
   ///
-  /// A job that is about to pause does not pause. A covered job counts as running later.
+  /// A job that is about to pause does not pause then. A covered job counts as running once the other job's wait is
+  /// over.
   func resume(_ count: () -> Void) {
     lock.withLock {
       guard isPausing else { return }

@@ -89,7 +89,8 @@ enum MainRunLoop {
     if interruptible == 0 { remove?(main?(), source, mode) }
   }
 
-  /// Keeps `interrupt` from ending a run that the test begins within a wait. Returns what `allowInterrupts` needs.
+  /// Keeps `interrupt` from ending a run that the test begins within a wait. Returns the argument for
+  /// `allowInterrupts`.
   ///
   /// Without the source, the run also ends when the run loop has nothing left to wait for, as in real time.
   static func preventInterrupts() -> Int {
@@ -104,7 +105,7 @@ enum MainRunLoop {
     interruptible += count
   }
 
-  /// Ends the current run of the main run loop; if there is none, the next one. A stop would be lost then.
+  /// Ends the current run of the main run loop; if there is none, the next one, on which a stop would have no effect.
   static func interrupt() {
     guard let source, let main = main?() else { return }
     signal?(source)

@@ -153,7 +153,7 @@ enum OutsideWork {
     private static let getThread = RuntimeSymbol.function(
       "gettid", as: (@convention(c) () -> pid_t).self)
 
-    /// Descriptions of what is not seen of a test because threads have no numbers.
+    /// Descriptions of the parts of a test that are not seen because threads have no numbers.
     static var missing: [String] { getThread == nil ? ["which threads wait (gettid)"] : [] }
 
     /// The kernel's number of the current thread; 0 if unknown.

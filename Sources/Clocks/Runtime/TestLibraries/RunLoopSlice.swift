@@ -15,7 +15,7 @@ struct RunLoopSlice {
     nanoseconds = UInt64(seconds * 1e9)
   }
 
-  /// Returns what the run loop reads while the virtual clock is at `present`. Both are in nanoseconds.
+  /// Returns the clock's reading for the run loop while the virtual clock is at `present`. Both are in nanoseconds.
   mutating func reading(at present: UInt64) -> UInt64 {
     guard nanoseconds > 0 else { return present }
     guard hasBegun else {

@@ -97,7 +97,8 @@ import Synchronization
     /// The longest run, in seconds, that counts as one of many in a loop. A guess: Foundation takes 0.05.
     private static let longestPoll = 0.1
 
-    /// After how many consecutive polls of a run loop polls take time, and how many polls share one wait.
+    /// The number of consecutive polls of a run loop after which polls take time, and the number of polls that share a
+    /// wait.
     ///
     /// Guesses: a wait takes several times as long as a poll.
     static let (mostRunLoopPolls, runLoopPollsPerWait) = (1_000, 16)
@@ -159,7 +160,8 @@ import Synchronization
       if runLoopPolls > Self.runLoopPollsPerWait, !isLastOfGroup, !owner.hasReadyWork {
         return run(0)
       }
-      // A run as short as a slice is one only if XCTest's wait begins it, and not a callback within a slice (`uses`).
+      // A run that is as short as a slice counts as one only if XCTest's wait begins it. A callback within a slice may
+      // also begin a short run, but then `uses` is higher.
       if seconds < 0.101, let wait = deadlines.last, wait.uses == uses - 1 {
         return runLoop(until: wait.end, isSlice: true, isPoll: isPoll, run).result
       }

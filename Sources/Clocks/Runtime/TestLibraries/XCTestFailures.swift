@@ -90,7 +90,7 @@ enum XCTestFailures {
     private static let canObserve =
       shared != nil && add != nil && XCTestRequirements.areAsExpected
 
-    /// Descriptions of what is not seen of the tests of XCTest.
+    /// Descriptions of the parts of XCTest's tests that are not seen.
     static var missing: [String] {
       canObserve ? [] : ["which test of XCTest runs, and its failures"]
     }

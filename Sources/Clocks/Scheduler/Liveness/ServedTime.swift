@@ -45,7 +45,8 @@ struct ServedTime {
     // other order it might not be withheld at all, and a limit would seem to be reached.
     let sinceCheckIsMissing = sinceCheckIsMissing
     let sum = Self.total.load(ordering: .relaxed)
-    // Until the interval of the instant ends, the sum may lack what `withheldBefore` has of that interval.
+    // `withheldBefore` includes a part of the interval that was under way. Until that interval ends, the sum lacks this
+    // part, and may be smaller.
     let total = sum - min(sum, withheldBefore)
     return min(total + sinceCheckIsMissing - Self.leastServed(of: sinceCheckIsMissing), real)
   }
@@ -53,7 +54,7 @@ struct ServedTime {
   /// The part of real time that counts in any case.
   fileprivate static func leastServed(of real: UInt64) -> UInt64 { real / 16 }
 
-  /// Begins a check of the watchdog, and withholds what the interval since the last one does not count.
+  /// Begins a check of the watchdog, and withholds the part of the interval since the last check that does not count.
   static func checkBegins(withholding nanoseconds: UInt64, nextIn interval: Duration) {
     // `init` must not see the new sum with the old instant of the next check.
     nextCheck.store(RealTime(in: interval).nanoseconds, ordering: .relaxed)

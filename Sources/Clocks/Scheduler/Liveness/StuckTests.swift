@@ -65,7 +65,8 @@ enum StuckTests {
     // The tasks are retained until they were read.
     let known = TestCaseMembership.unowned + stuck.flatMap(\.tasks)
     defer { withExtendedLifetime(known) {} }
-    // A task may have thousands of children, and of tasks above it, so it is read and passed once.
+    // A task may have thousands of children, and thousands of tasks above it. So each task is read once and visited
+    // once.
     var snapshots: [UInt: TaskSnapshot?] = [:]
     func read(_ address: UInt) -> TaskSnapshot? {
       if let snapshot = snapshots[address] { return snapshot }

@@ -234,7 +234,7 @@ extension Scheduler {
 
   /// Lets all sleeps of the test throw a `CancellationError`.
   ///
-  /// They are on clocks of this package: the end of a scope has handed back the others.
+  /// All of them are on clocks of this package: un-injected sleeps continue in real time after the end of their scope.
   func cancelAllSleeps() {
     let sleepers = change { $0.virtualClocks.flatMap { $0.removeAllSleeps() } }
     for case .continuation(let sleeper, let isOwn) in sleepers { cancel(sleeper, isOwn: isOwn) }

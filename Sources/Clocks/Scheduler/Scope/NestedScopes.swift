@@ -47,7 +47,7 @@ extension SchedulerState {
 }
 
 extension Scheduler {
-  /// Returns what has changed since the last call; `nil` if nothing has. Requires the lock.
+  /// Returns the change since the last call; `nil` if there is none. Requires the lock.
   @inline(never)
   func takeNestingChange(_ state: inout SchedulerState) -> NestingChange? {
     let (isBusy, mayRun) = (state.isBusyScope, state.mayRun)

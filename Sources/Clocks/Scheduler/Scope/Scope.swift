@@ -44,7 +44,7 @@ package struct ScopeOptions: Sendable {
   /// - A task may poll. So time follows real time once very many jobs have run and the scope was never idle. An
   ///   explored run that has too many steps also continues, first in, first out, and does not fail.
   /// - A microsecond passes with each reading of a system clock, because code may expect that some time does.
-  /// - A job that sleeps, or runs a run loop, lets other jobs run, as one does that waits for an expectation.
+  /// - A job that sleeps, or runs a run loop, lets other jobs run, as does a job that waits for an expectation.
   /// - `jumpsAfter` matters only while work outside the scope is possible, as far as that is seen.
   /// - The places where tasks sleep are noted.
   // Stored, because a debug build allocates memory to compare a closure with `nil`. A signal handler must not.
@@ -113,7 +113,7 @@ final class ScopeState {
   @exclusivity(unchecked) var parallelJobs: [Int: ParallelJob] = [:]
   /// How often the threads that hold the test have run, and since when they have not run again.
   @exclusivity(unchecked) var held: (turns: UInt64, since: ServedTime)?
-  /// The last loop found that polls a clock while other tasks can run; `nil` from when these may run beside it.
+  /// The last loop that was found to poll a clock while other tasks could run; `nil` once these may run beside it.
   @exclusivity(unchecked) var polling: ClockPolling?
   /// The earliest block that waits for a thread of Dispatch, and the virtual instant at which it became the earliest.
   @exclusivity(unchecked) var blockWithoutThread: (number: UInt64, since: Duration)?
@@ -200,7 +200,7 @@ final class ScopeState {
       && (pace.pause == nil || virtualClock.sleeps.count == 0)
   }
 
-  /// Returns what follows from an alarm that rings while the test is idle; `nil` for nothing.
+  /// Handles an alarm that rings while the test is idle. Returns the action that follows, if any.
   func alarmRings(_ number: Int, _ others: AutoAdvance.Others) -> Action? {
     guard let alarm = pace.alarm, alarm.number == number else { return nil }
     pace.lookAround()
@@ -296,7 +296,7 @@ final class ScopeState {
     return body.endDump(text, hasReadyTask: dump?.hasReadyTask == true)
   }
 
-  /// Notes that jobs ran for some time. Returns what follows; `nil` for nothing.
+  /// Notes that jobs ran for some time. Returns the action that follows, if any.
   func ran(for duration: Duration) -> Action? {
     guard body.isRunning, !body.isBeingDumped, isTooLong(after: duration) else { return nil }
     return body.abort(.tooLong(scope.options.runningLimit, pending: virtualClock.pendingLines))

@@ -21,8 +21,8 @@ struct SkippedExternalWait {
 
   /// The first skipped external wait, if there was one.
   private(set) var first: SkippedTask?
-  /// The first tasks that were cancelled when they had waited for a continuation since before a jump. Perhaps they
-  /// waited for external work.
+  /// The first tasks that were cancelled while they waited for a continuation, and had waited since before a jump.
+  /// Perhaps they waited for external work.
   private(set) var cancelled: [SkippedTask] = []
   /// The last run of each task, in slot `task % slots` or one of the three after it. A task has at most one slot.
   ///
