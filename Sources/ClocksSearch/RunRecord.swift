@@ -93,7 +93,7 @@ package struct RunRecord: Sendable {
   /// arrivals).
   ///
   /// Leaves out a step if its own task has made it ready, such as a hop to an actor, or if something outside the test
-  /// has. Also leaves out the first step of each task: the task's name shows which task has created it.
+  /// has. Also leaves out the first step of each task: the task's name shows which task created it.
   package func resumers(of steps: some Sequence<Int>) -> [Int: Int] {
     let isFromOutside = Set(arrivals.map(\.job))
     var resumers: [Int: Int] = [:]
@@ -260,7 +260,7 @@ package struct Divergence: Sendable {
   ///
   /// - Parameters:
   ///   - more: More runs, which show whether only the first run differs from the others.
-  ///   - used: The sources of nondeterminism that the second run has used.
+  ///   - used: The sources of nondeterminism that the second run used.
   package init(
     _ first: RunRecord, _ second: RunRecord, _ more: [RunRecord], tree: TaskTree,
     used: Set<Suspect>

@@ -144,7 +144,7 @@ package final class ScheduleRun {
   /// Notes that the current step touches an actor: it adds to the actor's queue, or drains it.
   package func touch(_ actor: Int) { record.touches.append((Int32(currentStep), Int32(actor))) }
 
-  /// Notes that the last step of the task has put the task in the queue of an actor.
+  /// Notes that the last step of the task put the task in the queue of an actor.
   package func entersQueue(_ task: Int, of actor: Int) {
     let step = counts[task].lastStep
     if step >= 0 { record.touches.append((step, Int32(actor))) }

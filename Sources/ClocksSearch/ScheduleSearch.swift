@@ -2,9 +2,9 @@ import ClocksSupport
 
 /// Which schedules a search tries, in which order, and when it ends.
 ///
-/// The first two schedules are first in, first out, which shows whether the test is deterministic. Then come
-/// the schedules that have failed before, and the order last in, first out. The other schedules are taken from
-/// these kinds in turn, as long as there are any:
+/// The first two schedules are first in, first out, which shows whether the test is deterministic. Then come the
+/// schedules that failed before, and the order last in, first out. The other schedules are taken from these kinds in
+/// turn, as long as there are any:
 ///
 /// - if there seem to be few orders, all orders, those with the fewest deviations first;
 /// - else schedules in which one step is delayed until no other step can run, and schedules in which two steps that
@@ -70,7 +70,7 @@ package final class ScheduleSearch {
   private var prefixes: ArraySlice<[UInt32]> = []
   /// Whether the search tries all orders.
   package private(set) var isComplete = false
-  /// Whether the search has skipped an order.
+  /// Whether the search skipped an order.
   private var hasGaps = false
   /// The plans with choices that were queued, in a search that counts reversals.
   private var triedChoices: Set<Plan> = []
@@ -80,10 +80,10 @@ package final class ScheduleSearch {
   private var randomPlans = 0
   private var turn = 0
   private var current: Plan?
-  /// Whether the search has ended before the plan that `next` returned last had a complete run.
+  /// Whether the search ended before the plan that `next` returned last had a complete run.
   package var isCancelled = false
 
-  /// - Parameter known: Schedules that have failed before.
+  /// - Parameter known: Schedules that failed before.
   package init(_ limits: Limits, known: [Plan] = []) {
     self.limits = limits
     self.known = [.firstInFirstOut, .firstInFirstOut] + known
@@ -163,7 +163,7 @@ package final class ScheduleSearch {
   /// Whether the reversals of an order are to be queued.
   ///
   /// The reversals of an order of a known class lead to known classes. Only a search that counts reversals tries them.
-  /// It does so again if the order is reached with fewer constraints: a schedule that has failed before may have more
+  /// It does so again if the order is reached with fewer constraints: a schedule that failed before may have more
   /// constraints than its order needs, which leaves fewer reversals to add.
   private func mustExpand(_ record: RunRecord, isNewClass: Bool, constraints: Int) -> Bool {
     guard limits.reversals != nil else { return isNewClass }

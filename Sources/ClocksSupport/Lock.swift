@@ -108,8 +108,8 @@ public struct Lock: ~Copyable, @unchecked Sendable {
     /// A holder that can run may only lack a processor, so it is awaited for longer. Ten seconds are the limit, because
     /// the holder may run a handler, too: thread A's handler waits for B's lock, and thread B's handler for A's.
     ///
-    /// A profiler's next signal may come before A has executed an instruction. So a thread that has given up does not
-    /// wait again soon.
+    /// A profiler's next signal may come before A executes an instruction. So a thread that has given up does not wait
+    /// again soon.
     @inline(never)
     public func lock(within limit: Duration) -> Bool {
       if GivenUp.isRecent { return false }

@@ -160,7 +160,7 @@ extension Trait where Self == SchedulesTrait {
   /// Runs each test once, in the order of jobs that a token states. Breakpoints and issues work as usual.
   ///
   /// - Parameters:
-  ///   - token: The token that a failure has printed.
+  ///   - token: The token that a failure printed.
   ///   - slack: The maximum delay with which a sleep wakes. The replay line has the value that the search used.
   public static func schedule(_ token: String, slack: Duration = .zero) -> Self {
     SchedulesTrait(count: .schedule(token), seed: nil, slack: slack)

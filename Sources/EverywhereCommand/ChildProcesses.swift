@@ -20,7 +20,7 @@ struct ChildCommand {
 /// The child processes of the command: none outlives it.
 ///
 /// Each child leads a process group, which ends when the child's limit has passed or the command is interrupted. If
-/// the command is killed, the kernel ends the test processes that the command has started itself (`Everywhere.begin`).
+/// the command is killed, the kernel ends the test processes that the command started itself (`Everywhere.begin`).
 ///
 /// Used on the main thread only: for the kernel, the parent of a process ends when the thread that has started the
 /// process ends.
@@ -122,7 +122,7 @@ final class ChildProcesses {
       guard waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0,
         info.si_signo == SIGCHLD
       else { continue }
-      // The rest of the group: processes that the child has left behind.
+      // The rest of the group: processes that the child left behind.
       kill(-process, SIGKILL)
       var status: CInt = 0
       waitpid(process, &status, 0)
@@ -152,7 +152,7 @@ final class ChildProcesses {
     running = [:]
   }
 
-  /// Ends all children, and then this process, by the signal that this process has received.
+  /// Ends all children, and then this process, by the signal that this process received.
   private func endAll(_ number: CInt) -> Never {
     let members = running.keys.flatMap(ProcessTree.descendants)
     for process in running.keys { kill(-process, number) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Makes one page of the reports that the shards of searches have written.
+/// Makes one page of the reports that the shards of searches wrote.
 struct MergeCommand {
   static let help = """
     usage: clocks-everywhere merge [--output FILE] FOLDER...

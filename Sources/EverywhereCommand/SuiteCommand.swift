@@ -32,7 +32,7 @@ extension Options {
     "--xunit-output", "--event-stream-output-path", "--experimental-event-stream-output",
   ]
 
-  /// Returns the arguments of a process that repeats a run, and leaves the files that the first run has written.
+  /// Returns the arguments of a process that repeats a run, and leaves the files that the first run wrote.
   static func withoutFiles(_ arguments: [String]) -> [String] {
     var kept: [String] = []
     var rest = arguments[...]

@@ -17,7 +17,7 @@ struct SuiteReport {
     /// Whether the test has passed in the first run and in the second; `nil` if that run does not contain it.
     var passesFirst: Bool?
     var passesSecond: Bool?
-    /// The first seed with which the test has failed; 0 is first in, first out.
+    /// The first seed with which the test failed; 0 is first in, first out.
     var failingSeed: UInt64?
     var failures: [String] = []
     /// Whether the test has failed first only because its process ended.

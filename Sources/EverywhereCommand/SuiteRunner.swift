@@ -55,7 +55,7 @@ final class SuiteRunner {
     return code
   }
 
-  /// Runs the command itself, and returns its exit code and what its processes have recorded.
+  /// Runs the command itself, and returns its exit code and what its processes recorded.
   func runCommand() throws -> (code: Int32, records: RunRecords) {
     let seed = options.orders > 1 ? nil : options.seed
     let folder = try newFolder()

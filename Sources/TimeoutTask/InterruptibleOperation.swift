@@ -49,7 +49,7 @@ struct InterruptibleOperation {
     }
   }
 
-  /// Registers the caller, a task that must stay in memory until the operation has ended.
+  /// Registers the caller, a task that must stay in memory until the operation ends.
   ///
   /// If the caller is cancelled before the operation begins, a later deadline does not interrupt
   /// the operation.

@@ -153,8 +153,8 @@ struct SharedOutcome: ~Copyable, Sendable {
     }
     if isTooLate { return waiter.resume() }
 
-    // Thread A may run the cancellation handler before thread B has added the waiter here. The task is marked
-    // as cancelled before the handler runs, so thread B finds the mark, and removes the waiter.
+    // Thread A may run the cancellation handler before thread B adds the waiter here. The task is marked as cancelled
+    // before the handler runs, so thread B finds the mark, and removes the waiter.
     if Task.isCancelled { leave(with: ticket) }
   }
 

@@ -25,7 +25,7 @@ import Synchronization
 final class SharedTimers: @unchecked Sendable {
   /// A sleep until a deadline, in the units of `RealTime`.
   struct Sleep: Equatable, Sendable {
-    /// Later sleeps have higher numbers. A sleep that a later one has replaced rings no alarm when it ends.
+    /// Later sleeps have higher numbers. A sleep that a later one replaced rings no alarm when it ends.
     let number: UInt64
     let deadline: Int64
     let slack: Int64

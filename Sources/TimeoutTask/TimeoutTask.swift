@@ -43,8 +43,8 @@
 /// ## Cost
 ///
 /// On the `ContinuousClock`: one task and a few small allocations. All fixed deadlines on that
-/// clock share one heap and one sleep. On another clock, and where a library such as a test clock
-/// has replaced the runtime's sleeps: two tasks, and one sleep on the clock.
+/// clock share one heap and one sleep. On another clock, and where a library such as a test clock replaced the
+/// runtime's sleeps: two tasks, and one sleep on the clock.
 ///
 /// The idea comes from the class of the same name in Kodeco's “Modern Concurrency: Beyond the
 /// Basics”, which is written for teaching.

@@ -98,7 +98,7 @@ struct DispatchedBlocks {
     for queue in [queue] + former { countAgainWithTargets(queue) }
   }
 
-  /// Counts again the blocks that can run on the queue, and on all queues that share a target with it.
+  /// Counts again the blocks that can run on the queue, and on all other queues that share targets with it (`shares`).
   private mutating func countAgainWithTargets(_ queue: Queue) {
     countAgain(queue)
     guard queue.isTarget || !queue.targets.isEmpty else { return }

@@ -79,7 +79,7 @@ struct JobQueue: ~Copyable {
     note(job, 1)
   }
 
-  /// Makes a job the first. Amortized O(1).
+  /// Inserts a job at the front. Amortized O(1).
   mutating func prepend(_ job: ReadyJob) {
     if count == capacity { grow() }
     head = (head - 1) & (capacity - 1)
@@ -116,7 +116,7 @@ struct JobQueue: ~Copyable {
     let old = capacity
     capacity = max(16, capacity * 2)
     let larger = UnsafeMutablePointer.grown(slots, toCapacity: capacity)
-    // The jobs that had wrapped follow the others again.
+    // Moves the jobs that wrapped around behind the others.
     (larger + old).update(from: larger, count: head)
     slots = larger
   }
@@ -127,7 +127,7 @@ struct JobQueue: ~Copyable {
     (slots, capacity, head) = (nil, 0, 0)
   }
 
-  /// Stops the program if the queue is out of order; for tests.
+  /// Stops the program if a count or a position is wrong; for tests.
   func checkInvariants() {
     precondition(capacity & (capacity - 1) == 0, "a buffer that does not wrap")
     precondition(capacity == 0 ? head == 0 : 0..<capacity ~= head, "a lost beginning")

@@ -158,7 +158,7 @@ struct ExternalTasks: ~Copyable {
     if mayHaveRun { isVerified = false }
   }
 
-  /// Lets no job of a task run any more. The caller retains the task.
+  /// Keeps all further jobs of a task from running. The caller retains the task.
   mutating func stop(_ id: UInt64) {
     ExternalTaskRegistry.remove(entries[id].absence)
     unverified.removeAll(where: { $0 == id })

@@ -73,7 +73,7 @@ extension Scheduler {
     scope.actingThread.store(OutsideWork.currentThread, ordering: .relaxed)
   }
 
-  /// A count of the jobs that a thread has run since it began to act for the scheduler.
+  /// One turn of a thread that acts for the scheduler, with the number of the jobs that it has run.
   private struct Turn {
     let executor: ExecutorKind
     var jobs = 0

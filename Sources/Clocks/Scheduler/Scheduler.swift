@@ -21,7 +21,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// The scheduler of the test that the scope is a part of.
   let parent: Scheduler?
   let report: TestReport
-  /// Whether short cuts are taken that change no result.
+  /// Whether shortcuts are taken that change no result.
   ///
   /// Sleeps on no actor use `sleep(_:on:)`. A job may move time itself (`SchedulerState.moveTime`). A woken task
   /// runs immediately if no other job can come first. Only tests of this package change this, before a task sleeps.

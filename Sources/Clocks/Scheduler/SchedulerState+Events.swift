@@ -262,7 +262,7 @@ extension SchedulerState {
     }
   }
 
-  /// Stops the program if something is out of order; for tests.
+  /// Stops the program if a part of the state is inconsistent; for tests.
   func checkInvariants() {
     idleness.checkInvariants()
     idleWaiters.checkInvariants()

@@ -4,7 +4,7 @@ public import Clocks
 public struct Envelope<Message: Sendable>: Sendable {
   /// The message.
   public let payload: Message
-  /// The name of the node that has sent it.
+  /// The name of the node that sent it.
   public let sender: String
   /// The instant at which the message was sent.
   public let sentAt: VirtualTime.Instant

@@ -30,7 +30,7 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
     let value: Value
     /// How many of the last writes are lost altogether.
     let lost: Int
-    /// Whether the write before the lost ones has left something other than the value that it wrote.
+    /// Whether the write before the lost ones left something other than the value that it wrote.
     var isTorn = false
 
     var description: String {

@@ -14,10 +14,10 @@ extension SimulatedNetwork {
   /// ```
   ///
   /// The program runs in a task of its own. The task is cancelled when the node crashes, and when the body of the scope
-  /// returns; an error that the program throws after that is ignored. Tasks that the program has created, and that are
-  /// not its child tasks, are not cancelled. After a crash, all that they send, and all that they do with the disks of
-  /// the node, throws ``NodeCrashedError``. A detached task does not count as part of the node. Create the objects
-  /// of a node in its program, so that a restarted program does not find old objects.
+  /// returns; an error that the program throws after that is ignored. Tasks that the program created, and that are not
+  /// its child tasks, are not cancelled. After a crash, all that they send, and all that they do with the disks of the
+  /// node, throws ``NodeCrashedError``. A detached task does not count as part of the node. Create the objects of a
+  /// node in its program, so that a restarted program does not find old objects.
   ///
   /// If the program throws while the node runs, that is a failure of the test; a `CancellationError` is not. If the
   /// program returns, the node continues to run without it. A node may have several programs; they are started in the

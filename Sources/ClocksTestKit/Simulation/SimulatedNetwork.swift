@@ -39,7 +39,7 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
   private struct Arrivals {
     var life = 0
     var inboxes: [Inbox] = []
-    /// The messages that have arrived while there was no inbox.
+    /// The messages that arrived while there was no inbox.
     var kept: [Envelope<Message>] = []
   }
 

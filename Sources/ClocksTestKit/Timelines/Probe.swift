@@ -210,7 +210,7 @@ public final class Probe<Element: Sendable>: Sendable {
     return nil
   }
 
-  /// The end of the sequence, which a call before this one has taken; `nil` if the event is not the end.
+  /// The end of the sequence, which a call before this one took; `nil` if the event is not the end.
   private static func description(ofEnd event: SequenceReader<Element>.TimedEvent) -> String? {
     let time = "before, \(event.time) after the probe was made"
     return switch event.event {

@@ -57,7 +57,7 @@ struct ImageStore: Sendable {
 enum ImageError: Error, Hashable, CustomStringConvertible {
   /// The id is not 1 to 100 letters and digits.
   case badID(String)
-  /// The server has sent the details of a different image.
+  /// The server sent the details of a different image.
   case wrongImage(String)
 
   var description: String {

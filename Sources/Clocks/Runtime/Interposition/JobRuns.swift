@@ -72,7 +72,8 @@ enum JobRuns {
     if let drain { ExternalTaskRegistry.endJob(drain) } else { ExternalTaskRegistry.look() }
   }
 
-  /// Passes the waits by which sleeps of the thread are virtual, in an unedited suite.
+  /// Calls `body` with the thread's waits, through which its sleeps are virtual in an unedited suite; otherwise with
+  /// `nil`.
   ///
   /// Such a thread counts as a block, unless it runs a block, or a job, of the owner already.
   private static func withWaits(of owner: TaskOwner?, _ body: (ThreadWaits?) -> Void) {

@@ -101,7 +101,7 @@ enum AwaitedObjects {
     lock.withLock { change(semaphore) { $0.signals = max(0, $0.signals - 1) } }
   }
 
-  /// Changes what is known of an object, if a thread waits for it.
+  /// Changes the entry of an object, if a thread waits for it.
   private static func change(_ object: OpaquePointer, _ change: (inout Waiters) -> Void) {
     guard var state = waiters[object] else { return }
     change(&state)
