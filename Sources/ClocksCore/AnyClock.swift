@@ -157,7 +157,7 @@ public struct AnyClock<Duration: DurationProtocol & Hashable>: Clock, Identifiab
 
   /// Sleeps on the erased clock.
   ///
-  /// Cancellation and cost are those of the erased clock.
+  /// The erased clock determines cancellation and cost.
   ///
   /// - Parameters:
   ///   - deadline: The instant at which the sleep ends.

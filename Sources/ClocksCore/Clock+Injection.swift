@@ -29,7 +29,7 @@ extension Clock where Duration == Swift.Duration {
   /// ```
   ///
   /// No number traps on the clocks of the standard library and of this package: the greatest `UInt64` is
-  /// about 585 years. With zero, the call returns immediately. The cost is that of the clock's own sleep.
+  /// about 585 years. With zero, the call returns immediately. The call costs as much as the clock's own sleep.
   ///
   /// - Throws: `CancellationError` if the task is cancelled, before the call or during the sleep; another error only
   ///   if the clock's own sleep throws it.
@@ -52,7 +52,7 @@ extension Clock where Duration == Swift.Duration {
   /// | infinite, or more than 146 thousand million years | sleeps for 146 thousand million years |
   /// | not a number | throws ``InvalidDurationError`` |
   ///
-  /// Cancellation is checked first. The cost is that of the clock's own sleep.
+  /// Cancellation is checked first. The call costs as much as the clock's own sleep.
   ///
   /// - Throws: `CancellationError` if the task is cancelled, before the call or during the sleep;
   ///   ``InvalidDurationError`` if `seconds` is not a number; another error only if the clock's own sleep throws it.

@@ -103,8 +103,8 @@ extension Clock where Duration: Hashable {
   /// ```
   ///
   /// The instants of an existential clock have no type, so the ticks are instants of an ``AnyClock``.
-  /// Guarantees, cancellation, errors and cost are those of the other `timer`, which the compiler prefers
-  /// wherever the clock's type is known.
+  /// The sequence has the guarantees, the behavior on cancellation, the errors and the cost of the other `timer`, which
+  /// the compiler prefers wherever the clock's type is known.
   @_disfavoredOverload
   public func timer(
     interval: Duration, tolerance: Duration? = nil,

@@ -56,7 +56,7 @@ public struct UnimplementedClock<Duration: DurationProtocol & Hashable>: Clock {
   /// ```
   ///
   /// Use it if the code should continue normally although the test has failed. The clock's origin is the time
-  /// at which it is made. Cancellation and errors are those of `base`. O(1).
+  /// at which it is made. `base` determines cancellation and errors. O(1).
   ///
   /// - Parameters:
   ///   - base: The clock that is used after the failure.

@@ -6,7 +6,7 @@ package struct ScheduleStep: Hashable, BitwiseCopyable, Sendable {
   package enum Kind: UInt64 {
     /// Job `number` of the task.
     case job = 0
-    /// A drain of the actor in whose queue the task is after its job `number`.
+    /// A drain of the actor whose queue holds the task after its job `number`.
     case drain = 1
     /// The end of sleep `number` of the task.
     case wake = 2

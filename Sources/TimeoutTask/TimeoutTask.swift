@@ -67,7 +67,7 @@ public final class TimeoutTask<Success: Sendable>: Sendable {
 
   /// Starts work that fails unless it ends within a number of seconds.
   ///
-  /// Seconds are those of the `ContinuousClock`, which continues while the machine is suspended.
+  /// The seconds are measured by the `ContinuousClock`, which continues while the machine is suspended.
   ///
   /// ```swift
   /// let answer = TimeoutTask(seconds: 0.5) { try await server.ask() }

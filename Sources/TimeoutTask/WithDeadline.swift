@@ -54,10 +54,9 @@
 ///
 /// ## SE-0526
 ///
-/// Names and semantics are those of SE-0526, `withDeadline`, so that code can move to the standard
-/// library. As of Swift 6.3 a cancellation cannot state its reason. Where SE-0526 throws
-/// `CancellationError(reason: .deadlineExpired)`, this function throws ``TimeoutError``, so it is
-/// declared `throws` and not `throws(Failure)`.
+/// Names and semantics follow SE-0526, `withDeadline`, so that code can move to the standard library. As of Swift 6.3 a
+/// cancellation cannot state its reason. Where SE-0526 throws `CancellationError(reason: .deadlineExpired)`, this
+/// function throws ``TimeoutError``, so it is declared `throws` and not `throws(Failure)`.
 ///
 /// - Parameters:
 ///   - expiration: The instant by which the operation has to end.
@@ -188,7 +187,7 @@ public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
 /// let user = try await withTimeout(seconds: 2.5) { try await server.user() }
 /// ```
 ///
-/// See ``withTimeout(_:tolerance:clock:name:operation:)``. Seconds are those of the `ContinuousClock`, and no
+/// See ``withTimeout(_:tolerance:clock:name:operation:)``. The seconds are measured by the `ContinuousClock`, and no
 /// number traps: see ``TimeoutTask/init(seconds:name:priority:endsWithLastWaiter:operation:onLateResult:)``.
 public nonisolated(nonsending) func withTimeout<Return: ~Copyable>(
   seconds: Double,

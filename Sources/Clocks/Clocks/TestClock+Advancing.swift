@@ -75,8 +75,9 @@ extension TestClock {
 
   /// Moves the clock's time forward to `deadline`, and runs the test's tasks as far as they can.
   ///
-  /// Guarantees, cancellation and cost are those of ``advance(by:fileID:filePath:line:column:)``. If an
-  /// earlier advance moves time beyond `deadline`, the tasks run and time stays.
+  /// The call has the guarantees, the behavior on cancellation and the cost of
+  /// ``advance(by:fileID:filePath:line:column:)``. If an earlier advance moves time beyond `deadline`, the tasks run
+  /// and time stays.
   ///
   /// - Parameters:
   ///   - deadline: The target. A deadline in the past is recorded as a failure of the test, and time stays.

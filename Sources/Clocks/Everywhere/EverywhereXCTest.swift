@@ -42,7 +42,7 @@ enum EverywhereXCTest {
   private static func run(_ testCase: AnyObject, _ original: () -> Void) {
     guard let record else { return original() }
     if ThreadWaits.ofThread != nil {
-      // The test runs within another one, in whose scope its time is virtual.
+      // The test runs within another one, and its time is virtual in the scope of that one.
       record.noteVirtualTime()
       return original()
     }

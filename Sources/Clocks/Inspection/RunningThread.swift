@@ -110,12 +110,12 @@ import Synchronization
 
     /// Runs in the signal handler: reads memory by a system call, signals a semaphore, and does nothing else.
     ///
-    /// Must use nothing for the first time (`isPrepared`).
+    /// Must use only what was used before (`isPrepared`): a first use may allocate memory or take a lock.
     private static func copy(_ context: UnsafeMutableRawPointer?) {
       guard isRequested.exchange(false, ordering: .sequentiallyConsistent) else { return }
       if let context {
         let registers = context.assumingMemoryBound(to: ucontext_t.self).pointee.uc_mcontext.gregs
-        // The elements are those of `REG_RSP` and `REG_RIP`.
+        // The elements at the indices `REG_RSP` and `REG_RIP`.
         let pointer = UInt(bitPattern: Int(registers.15))
         let words = pointer < mark ? Int((mark - pointer) / word) + 1 : .max
         if pointer > least, words <= capacity,

@@ -41,7 +41,7 @@ struct ThreadStack {
         }
         isRunning = true
         words = stack.words
-        // Each address but the first one is that of a call.
+        // Each address except the first one is the address of a call.
         functions = [stack.instruction] + Self.functions(words, at: stack.end, images)
       #endif
     #endif

@@ -221,7 +221,7 @@ final class TaskOwnership: Sendable {
     withExtendedLifetime(forgotten) {}
   }
 
-  /// Registers a leftover for `owner`, one of whose jobs resumes it. Returns whether the task was a leftover.
+  /// Registers a leftover for `owner`, because a job of `owner` resumes it. Returns whether the task was a leftover.
   ///
   /// For example, a loop that a test started for a shared object also works for later tests. While that test still
   /// runs, no other test adopts the loop: the test itself does, if its clocks are gone and it makes another one.

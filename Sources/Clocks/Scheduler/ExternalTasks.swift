@@ -11,9 +11,9 @@ struct ExternalTasks: ~Copyable {
   private var awaitingAsyncLets: [UInt64] = []
   /// Whether the unverified tasks were checked after the last moment at which one could have become external.
   private var isVerified = true
-  /// The number of external tasks for whose return the test waits.
+  /// The number of external tasks that the test waits for.
   private(set) var external = 0
-  /// The number of tasks for whose jobs on custom executors the test waits.
+  /// The number of tasks with jobs on custom executors that the test waits for.
   private(set) var running = 0
   private var stopped = 0
   /// Counts how often tasks became external or returned: while this stays the same, there is no progress.

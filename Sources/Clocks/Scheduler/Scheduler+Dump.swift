@@ -95,7 +95,7 @@ extension Scheduler {
       work: Self.work(blocks, reader.images))
   }
 
-  /// The most threads of blocks whose call stacks are read.
+  /// The largest number of threads of blocks whose call stacks are read.
   private static let mostThreads = 8
 
   /// Returns the blocks that have begun, with the call stacks of their threads; and for each queue, how many have not.

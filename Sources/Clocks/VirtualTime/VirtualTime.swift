@@ -159,7 +159,7 @@ extension VirtualTime {
   /// `CLOCKS_BLOCKED_AFTER`), or longer while other tests are busy, a failure is recorded, and the scope's body is
   /// cancelled.
   ///
-  /// Cancellation and errors are those of `operation`. O(1).
+  /// `operation` decides what happens on cancellation, and its errors are rethrown. O(1).
   public nonisolated(nonsending) func holding<Result>(
     _ operation: nonisolated(nonsending) () async throws -> Result
   ) async rethrows -> Result {

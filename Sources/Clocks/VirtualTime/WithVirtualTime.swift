@@ -45,7 +45,7 @@ import ClocksSupport
 /// microseconds, and rounds it up to four digits. Where ``SchedulingSelfTest/seesSleeps`` is `false`, un-injected
 /// sleeps take real time.
 ///
-/// Cancellation of the caller cancels the operation. Errors are those of the operation. A negative time is a failure,
+/// Cancellation of the caller cancels the operation. The operation's errors are rethrown. A negative time is a failure,
 /// and the standard value is used. The scope itself costs O(1).
 ///
 /// - Parameters:

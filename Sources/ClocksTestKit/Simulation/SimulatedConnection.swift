@@ -68,7 +68,7 @@ public final class SimulatedConnection: Sendable {
   /// Makes a connection, and returns its two ends.
   ///
   /// - Parameters:
-  ///   - time: The scope in whose time bytes travel.
+  ///   - time: The scope of virtual time in which bytes travel.
   ///   - latency: How long the bytes of a write travel, zero or more.
   ///   - splits: Whether a search may return fewer bytes than have arrived.
   ///   - breaks: Whether a write may break the connection; each break is a fault.

@@ -57,7 +57,7 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
   /// Creates a network of nodes that all run and have contact. O(n²) for n nodes.
   ///
   /// - Parameters:
-  ///   - time: The scope in whose time messages travel.
+  ///   - time: The scope of virtual time in which messages travel.
   ///   - nodes: The names of the nodes, each different.
   ///   - latency: How long a message travels, zero or more.
   ///   - loses: Whether a message may be lost; each loss is a fault.

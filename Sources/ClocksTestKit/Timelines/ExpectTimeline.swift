@@ -35,8 +35,8 @@ import ClocksSupport
 /// is not positive, or so long that the clock's range ends before the diagram, and a call without a clock
 /// outside a scope, are failures, too. If the current task is cancelled, the call fails and returns.
 ///
-/// The notation is that of marble diagrams in RxJS, except that a group is one step, as in the validation
-/// diagrams of swift-async-algorithms. O(events + k log n) for k of n pending sleeps that wake.
+/// The notation follows marble diagrams in RxJS, except that a group is one step, as in the validation diagrams of
+/// swift-async-algorithms. O(events + k log n) for k of n pending sleeps that wake.
 ///
 /// - Parameters:
 ///   - sequence: The sequence. A new task reads it from now on.

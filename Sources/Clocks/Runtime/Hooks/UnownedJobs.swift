@@ -89,7 +89,7 @@ struct UnownedJobs: ~Copyable {
   static func afterReadyWork(_ body: @escaping @Sendable () -> Void) {
     RuntimeHooks.startThread(on: .pool) {
       let submit: @Sendable () -> Void = {
-        // Most serial queues of a process share 255 threads, which are those of this queue.
+        // This queue shares its 255 threads with most serial queues of the process.
         InternalDispatch.submit(body, to: InternalDispatch.globalQueue(.default, isBlocked: true))
       }
       // If the flag is set after this, the block may never begin. Then the watchdog submits another one.

@@ -127,7 +127,7 @@ package enum RuntimeClocks {
       return date
     }
 
-    /// A date as Foundation computes it. The arithmetic is that of `Date`, so that the results are equal.
+    /// A date as Foundation computes it, with the arithmetic of `Date`, so that the results are equal.
     static func secondsSince2001(_ date: timespec) -> Double {
       Double(date.tv_sec) - secondsFrom1970To2001 + 1e-9 * Double(date.tv_nsec)
     }

@@ -7,7 +7,7 @@ struct ParallelJob {
   static let reason =
     "a task holds its thread and does not suspend, so other tasks run at the same time"
 
-  /// The job's number among the dispatched blocks, as one of which it counts.
+  /// The number under which the job counts as a dispatched block.
   let block: UInt64
   let task: UInt64
   let isOnMain: Bool

@@ -77,7 +77,7 @@ struct AutoAdvance: ~Copyable {
 
   /// Whether nothing has happened for as long as a jump needs.
   ///
-  /// Does not ask for `pause`, because a debug build would take longer for its duration.
+  /// Does not read `pause`, because a debug build would take longer to compute its duration.
   var isPauseOver: Bool {
     if pauseIsOver { return true }
     return jumpsAfter == nil && !isTestAroundRunning
