@@ -10,7 +10,7 @@ package enum EverywhereTests {
   private static let hasBegun: Void = {
     #if os(Linux) && canImport(Glibc)
       if TestDeclarations.add(EverywhereTrait()) {
-        CompiledSwiftTesting.willCreateTask = UnknownDeclarations.look
+        CompiledSwiftTesting.willCreateTask = UnknownDeclarations.check
       } else {
         Everywhere.warn(
           "Clocks does not know this version of Swift Testing, so its tests run in real time.")
@@ -27,7 +27,7 @@ enum UnknownDeclarations {
   nonisolated(unsafe) private static var known: Set<Test.ID> = []
 
   /// Warns of the current test if it lacks the trait. Only the first call for each test has an effect.
-  @Sendable static func look() {
+  @Sendable static func check() {
     guard let test = Test.current, !test.isSuite, Environment.everywhere != "real",
       !test.traits.contains(where: { $0 is EverywhereTrait }),
       lock.withLock({ known.insert(test.id).inserted })
@@ -68,7 +68,7 @@ struct EverywhereTrait: TestTrait, SuiteTrait, TestScoping {
           // The program traps if the function is still retained at the end, and an abandoned run retains it
           // permanently. So what the run has retained is released.
           let holders = ClosureRetainBalance.countHolders(of: function)
-          defer { holders.letGo(of: function) }
+          defer { holders.releaseReferences(to: function) }
           do {
             if isOwn {
               record.noteVirtualTime()

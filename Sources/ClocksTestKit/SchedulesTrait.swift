@@ -65,7 +65,7 @@ public struct SchedulesTrait: TestTrait, SuiteTrait, TestScoping {
       // The program traps if the function is still retained at the end, and an abandoned run retains it permanently.
       // So what the search has retained is released.
       let holders = ClosureRetainBalance.countHolders(of: function)
-      defer { holders.letGo(of: function) }
+      defer { holders.releaseReferences(to: function) }
       _ = try await runSchedules(
         count, seed: seed, slack: slack, bounds: bounds,
         testID: test.id.fullName, testCase: testCase.map(TimelineAttachments.arguments) ?? "",

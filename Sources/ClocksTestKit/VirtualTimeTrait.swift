@@ -52,7 +52,7 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
     try await withoutActuallyEscaping(function) { function in
       // An abandoned body, which does not end, retains the function permanently.
       let holders = ClosureRetainBalance.countHolders(of: function)
-      defer { holders.letGo(of: function) }
+      defer { holders.releaseReferences(to: function) }
       try await withVirtualTimeUnlessStuck(
         options, at: CallSite(location),
         report: { Issue.record(Comment(rawValue: $0), sourceLocation: location) },

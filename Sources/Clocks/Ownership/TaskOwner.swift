@@ -88,7 +88,7 @@ class TaskOwner: @unchecked Sendable {
 
   /// The number of the newest check of external tasks that listed the owner. Guarded by the lock of
   /// `ExternalTaskRegistry`.
-  @exclusivity(unchecked) nonisolated(unsafe) final var newestLook: UInt64 = 0
+  @exclusivity(unchecked) nonisolated(unsafe) final var newestCheck: UInt64 = 0
   /// Whether a thread waits for the owner's lock, to recheck the owner's external tasks.
   private final let isRecheckPending = Atomic(false)
 

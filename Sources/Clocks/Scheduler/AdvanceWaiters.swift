@@ -156,7 +156,7 @@ final class VirtualClockObserver: IdleWaiter {
   /// The value of `IdleWaiters.jobsFromOutside` when the observing task last checked its condition.
   let jobsFromOutside: UInt64
   /// Whether to check the condition although time has not moved: the task was cancelled, or a job came from outside.
-  @exclusivity(unchecked) var mustLook = false
+  @exclusivity(unchecked) var mustCheck = false
   /// The number of sleeps that this observer has woken.
   @exclusivity(unchecked) private(set) var wakes = 0
 
@@ -179,7 +179,7 @@ final class VirtualClockObserver: IdleWaiter {
 
   var isBehind: Bool {
     guard let known else { return true }
-    return mustLook || wakes > 0 || virtualClock.sleeps.isLater(virtualClock.now, than: known)
+    return mustCheck || wakes > 0 || virtualClock.sleeps.isLater(virtualClock.now, than: known)
   }
 
   override func takeSleeper(_ order: Order, nanosecondsWithoutThread: UInt64) -> Sleeper? {

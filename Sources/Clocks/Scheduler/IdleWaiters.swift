@@ -65,7 +65,7 @@ struct IdleWaiters: ~Copyable {
       advances.append(waiter)
     case .observe:
       let observer = unsafeDowncast(waiter, to: VirtualClockObserver.self)
-      if observer.jobsFromOutside != jobsFromOutside { observer.mustLook = true }
+      if observer.jobsFromOutside != jobsFromOutside { observer.mustCheck = true }
       observers.append(observer)
     }
   }
@@ -99,7 +99,7 @@ struct IdleWaiters: ~Copyable {
 
   mutating func jobCameFromOutside() {
     jobsFromOutside += 1
-    for observer in observers { observer.mustLook = true }
+    for observer in observers { observer.mustCheck = true }
   }
 
   /// Stops the program if a waiter is in the wrong queue, or an observer counts too many jobs. Used by tests.
@@ -161,7 +161,7 @@ extension Scheduler {
     await withTaskCancellationHandler {
       await wait(observer)
     } onCancel: {
-      change { _ in observer.mustLook = true }
+      change { _ in observer.mustCheck = true }
     }
   }
 

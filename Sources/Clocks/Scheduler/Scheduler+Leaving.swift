@@ -55,8 +55,8 @@ extension Scheduler {
   @inline(never)
   func formerJobEnded(_ record: RunningJob, _ ended: UInt64) {
     RunningJobs.noteEnded(record)
-    if ended != 0 { TestCaseMembership.letGo(of: ended) }
-    ExternalTaskRegistry.look(always: true)
+    if ended != 0 { TestCaseMembership.removeMember(ended) }
+    ExternalTaskRegistry.checkTasks(always: true)
   }
 
   /// Leaves a task that was registered for the scheduler before its last clock was released.

@@ -165,7 +165,7 @@ extension Scheduler {
     }
     if context.pointee.isAwaited { ThreadContext.resumeWaiter(of: context) }
     guard context.pointee.ownersAwaitingEnd.count > 0 else { return ended }
-    ExternalTaskRegistry.look()
+    ExternalTaskRegistry.checkTasks()
     context.pointee.waits?.jobEnds()
     for owner in context.pointee.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
     context.pointee.ownersAwaitingEnd = []
@@ -198,7 +198,7 @@ extension Scheduler {
       checkInvariants(after: place, on: job.executor, context)
     }
     // A task may have become a leftover while the job ran.
-    if hasLeftovers.load(ordering: .relaxed) { ExternalTaskRegistry.look() }
+    if hasLeftovers.load(ordering: .relaxed) { ExternalTaskRegistry.checkTasks() }
   }
 
   func verifyExternalTasks() {

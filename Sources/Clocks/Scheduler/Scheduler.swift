@@ -79,7 +79,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   func change<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
     lock.lock()
     let result = body(&state)
-    if state.nesting.isNested { state.scope?.pace.lookAround() }
+    if state.nesting.isNested { state.scope?.pace.checkTestAround() }
     let executor = state.claimThread()
     let nestingChange = state.nesting.isNested ? takeNestingChange(&state) : nil
     lock.unlock()
@@ -99,7 +99,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
     on executor: ExecutorKind, mayStay: Bool, thread number: Int, ended: UInt64, taken: ReadyJob?
   ) -> Action {
     // The task may be a leftover, which its test case keeps.
-    if ended != 0, hasLeftovers.load(ordering: .relaxed) { TestCaseMembership.letGo(of: ended) }
+    if ended != 0, hasLeftovers.load(ordering: .relaxed) { TestCaseMembership.removeMember(ended) }
     lock.lock()
     // The reference is released without the lock. A debug build would copy a `RetainedTask` several times.
     var reference = ended == 0 ? 0 : state.liveTasks.removeReference(ended)
@@ -111,7 +111,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
       lock.lock()
     }
     if let taken { state.take(taken) }
-    if state.nesting.isNested { state.scope?.pace.lookAround() }
+    if state.nesting.isNested { state.scope?.pace.checkTestAround() }
     let action = state.next(
       on: executor, mayStay: mayStay, thread: number, runsWoken: usesFastWay)
     let next = state.claimThread()

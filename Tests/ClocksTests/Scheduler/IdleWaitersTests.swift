@@ -71,20 +71,20 @@ import Testing
     #expect(waiters.first(scopeMovesTime: false) === paced)
   }
 
-  @Test func anObserverThatMissedAJobFromOutsideLooksToo() {
+  @Test func anObserverThatMissedAJobFromOutsideChecksToo() {
     var waiters = IdleWaiters()
     let there = observer()
     waiters.append(there)
-    #expect(!there.mustLook)
+    #expect(!there.mustCheck)
     waiters.jobCameFromOutside()
     #expect(waiters.jobsFromOutside == 1)
-    #expect(there.mustLook)
+    #expect(there.mustCheck)
     #expect(there.isBehind)
     let (missed, seen) = (observer(), observer(jobsFromOutside: 1))
     waiters.append(missed)
     waiters.append(seen)
-    #expect(missed.mustLook)
-    #expect(!seen.mustLook)
+    #expect(missed.mustCheck)
+    #expect(!seen.mustCheck)
   }
 
   @Test func waitersKeepTheirOrder() {

@@ -277,7 +277,7 @@ import Testing
     #expect(virtualClock.sleeps.count == 1)
   }
 
-  @Test func observersLookAtEachInstantBeforeTimeMovesOn() {
+  @Test func observersCheckEachInstantBeforeTimeMovesOn() {
     var state = SchedulerState()
     let virtualClock = VirtualClock(now: .zero)
     for second in 1...2 { sleep(on: virtualClock, until: .seconds(second)) }

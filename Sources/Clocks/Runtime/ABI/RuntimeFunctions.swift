@@ -137,7 +137,7 @@ enum CurrentActor {
 
 /// The number of references to a closure before a run.
 ///
-/// After the run, suspended tasks may still refer to the closure. `letGo` releases these references.
+/// After the run, suspended tasks may still refer to the closure. `releaseReferences` releases these references.
 ///
 /// A closure that was passed as a non-escaping argument must have no other references when the call returns,
 /// or the program traps.
@@ -159,7 +159,7 @@ package struct ClosureRetainBalance: Sendable {
   /// Releases the references that were added since the count. Their holders must never use the closure again.
   ///
   /// A blocked thread may still return through the closure, and release it once more. So the closure's memory is kept.
-  package func letGo(of function: @escaping Function) {
+  package func releaseReferences(to function: @escaping Function) {
     guard let context = Self.context(of: function), Self.holders(of: function) > count else {
       return
     }

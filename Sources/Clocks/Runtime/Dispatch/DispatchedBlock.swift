@@ -156,7 +156,7 @@ import ClocksSupport
       var context = ThreadContext(
         owner: owner, purpose: purpose, isInJob: true, isOnQueue: true, waits: waits)
       context.run { _ in body() }
-      if !context.ownersAwaitingEnd.isEmpty { ExternalTaskRegistry.look() }
+      if !context.ownersAwaitingEnd.isEmpty { ExternalTaskRegistry.checkTasks() }
       for owner in context.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
       owner.workEnded(waits?.block ?? number)
     }

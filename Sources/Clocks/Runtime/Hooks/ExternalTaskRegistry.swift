@@ -48,22 +48,22 @@ enum ExternalTaskRegistry {
   @exclusivity(unchecked) nonisolated(unsafe) private static var waits: [Wait] = []
   /// Whether there are entries or waits. Written under the lock, and read without it.
   private static let isEndAwaited = Atomic(false)
-  /// The number of calls of `findBack`. An owner notes the latest one that listed it (`newestLook`).
-  @exclusivity(unchecked) nonisolated(unsafe) private static var looks: UInt64 = 0
+  /// The number of calls of `findBack`. An owner notes the latest one that listed it (`newestCheck`).
+  @exclusivity(unchecked) nonisolated(unsafe) private static var checks: UInt64 = 0
   /// Whether a thread that runs no job of an owner waits for the lock, to check the external tasks.
-  private static let isLookPending = Atomic(false)
+  private static let isCheckPending = Atomic(false)
 
   /// Notes that a job of `task` begins, or an actor drain if `task` is 0. The result is for `endJob`. O(1).
   static func beginJob(of task: UInt64 = 0) -> RunningJob {
     RunningJobs.begin(of: task, on: ThreadState.ofThread)
   }
 
-  /// Notes that a job ended, and calls `look` if anything waits for that. O(external tasks and waits).
+  /// Notes that a job ended, and calls `checkTasks` if anything waits for that. O(external tasks and waits).
   static func endJob(_ job: RunningJob) {
     RunningJobs.end(job)
     // Thread A sets the flag, and then reads the running jobs. If A still saw this job there, this thread sees the
     // flag.
-    if isEndAwaited.load(ordering: .sequentiallyConsistent) { look() }
+    if isEndAwaited.load(ordering: .sequentiallyConsistent) { checkTasks() }
   }
 
   /// Runs `body` as soon as the jobs end, if they end before `limit`.
@@ -74,7 +74,7 @@ enum ExternalTaskRegistry {
       waits.append(Wait(jobs: jobs, limit: limit, body: body))
       awaitedChanged()
     }
-    look(always: true)
+    checkTasks(always: true)
   }
 
   /// Finds the tasks that have returned, and notifies their owners. Ends the waits for jobs that have ended.
@@ -86,15 +86,15 @@ enum ExternalTaskRegistry {
   /// same job.
   ///
   /// - Parameter always: Whether to check even if another thread is about to.
-  static func look(always: Bool = false) {
+  static func checkTasks(always: Bool = false) {
     let owner = ThreadContext.current?.pointee.owner
-    let isPending = owner == nil && isLookPending.exchange(true, ordering: .acquiringAndReleasing)
+    let isPending = owner == nil && isCheckPending.exchange(true, ordering: .acquiringAndReleasing)
     if isPending, !always { return }
     var back: [Entry] = []
     var ownersToRecheck: [TaskOwner] = []
     var over: [(wait: Wait, isInTime: Bool)] = []
     RunningJobs.lock.withLock {
-      if owner == nil { _ = isLookPending.exchange(false, ordering: .acquiringAndReleasing) }
+      if owner == nil { _ = isCheckPending.exchange(false, ordering: .acquiringAndReleasing) }
       if entries.count > 0 { findBack(&back, &ownersToRecheck) }
       if waits.count > 0 { over = takeWaitsThatAreOver() }
     }
@@ -132,15 +132,15 @@ enum ExternalTaskRegistry {
   /// Uses pointers, because this runs whenever a job ends, and a debug build copies, retains and releases each
   /// element that it reads from an array.
   private static func findBack(_ back: inout [Entry], _ ownersToRecheck: inout [TaskOwner]) {
-    looks += 1
+    checks += 1
     var kept = 0
     let count = entries.count
     entries.withUnsafeMutableBufferPointer { buffer in
       guard let entries = buffer.baseAddress else { return }
       for index in 0..<count {
         if entries[index].onlyOwnerCanTell {
-          if entries[index].owner.newestLook != looks {
-            entries[index].owner.newestLook = looks
+          if entries[index].owner.newestCheck != checks {
+            entries[index].owner.newestCheck = checks
             ownersToRecheck.append(entries[index].owner)
           }
         } else if isBack(entries + index) {
@@ -211,7 +211,7 @@ enum ExternalTaskRegistry {
           task: task.job, id: task.id, owner: owner, number: newestNumber,
           onlyOwnerCanTell: onlyOwnerCanTell))
       awaitedChanged()
-      // Thread A may have ended the task's job after the check above. If it saw no entry, it did not call `look`.
+      // Thread A may have ended the task's job after the check above. If it saw no entry, it did not call `checkTasks`.
       let isBack =
         !onlyOwnerCanTell
         && entries.withUnsafeMutableBufferPointer { Self.isBack($0.baseAddress! + $0.count - 1) }

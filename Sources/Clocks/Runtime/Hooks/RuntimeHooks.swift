@@ -154,7 +154,7 @@ enum RuntimeHooks {
         let running, ownership.adopt(leftover: id, of: owner, by: running)
       {
         (owner, isNew) = (running, true)
-        TestCaseMembership.letGo(of: id)
+        TestCaseMembership.removeMember(id)
       }
       if owner == nil, isNew, TestCaseMembership.isOn {
         owner = TestCaseMembership.hasMade(job, isCertain: false, for: running)

@@ -100,7 +100,7 @@ enum TestCaseMembership {
       if let testCase { insert(task, of: testCase) }
       return (nil, members.count > limit)
     }
-    if isFull { letGoOfEnded(afterDrain: false) }
+    if isFull { removeEndedMembers(afterDrain: false) }
     return owner
   }
 
@@ -125,7 +125,7 @@ enum TestCaseMembership {
     }
     let isFull = members.count > limit
     lock.unlock()
-    if isFull { letGoOfEnded(afterDrain: false) }
+    if isFull { removeEndedMembers(afterDrain: false) }
     return isWithoutOwner
   }
 
@@ -202,7 +202,7 @@ enum TestCaseMembership {
   /// few members are checked for each drain, and the result of a task may be released a few drains later.
   ///
   /// Amortized O(1): if there are more than 8 members, only some drains are followed by a check of them all.
-  static func letGoOfEnded(afterDrain: Bool) {
+  static func removeEndedMembers(afterDrain: Bool) {
     guard isOn else { return }
     var over = ScratchBuffer<UInt>()
     lock.lock()
@@ -238,7 +238,7 @@ enum TestCaseMembership {
   }
 
   /// Removes a task that is over, or that another test adopted. Expected O(1).
-  static func letGo(of id: UInt64) {
+  static func removeMember(_ id: UInt64) {
     lock.lock()
     let word = members.remove(id).word
     lock.unlock()
@@ -249,7 +249,7 @@ enum TestCaseMembership {
   static func runJob(of task: UnownedJob, _ id: UInt64, _ body: () -> Void) {
     guard isOn, id != 0, UnownedTask.retainIfReadable(task) else { return body() }
     body()
-    if TaskStatus(of: task).isOver { letGo(of: id) }
+    if TaskStatus(of: task).isOver { removeMember(id) }
     UnownedTask.release(task)
   }
 

@@ -200,11 +200,11 @@ extension RuntimeHooks {
     // Moved before the record may be used for another job, which would use the same memory.
     let awaiting = context?.move().ownersAwaitingEnd
     if isRetained {
-      if TaskStatus(of: job).isOver { TestCaseMembership.letGo(of: id) }
+      if TaskStatus(of: job).isOver { TestCaseMembership.removeMember(id) }
       UnownedTask.release(job)
     } else if thread.pointee.mayHaveEndedTask {
       thread.pointee.mayHaveEndedTask = false
-      TestCaseMembership.letGoOfEnded(afterDrain: true)
+      TestCaseMembership.removeEndedMembers(afterDrain: true)
     }
     ExternalTaskRegistry.endJob(running)
     guard ready.isCounted || awaiting != nil else { return nil }
@@ -234,7 +234,7 @@ extension RuntimeHooks {
     let awaiting = context?.move().ownersAwaitingEnd
     ExternalTaskRegistry.endJob(running)
     guard let awaiting, !awaiting.isEmpty else { return }
-    ExternalTaskRegistry.look()
+    ExternalTaskRegistry.checkTasks()
     for owner in awaiting { owner.externallyStartedJobEnded(on: nil) }
   }
 
@@ -253,7 +253,7 @@ extension RuntimeHooks {
   private static func runJobs(of owners: [TaskOwner], after ready: ReadyJob) -> ReadyJob? {
     guard ready.isCounted || !owners.isEmpty else { return nil }
     let waiting = ready.isCounted ? TaskOwnership.shared.unownedJobHasRun() : nil
-    if !owners.isEmpty { ExternalTaskRegistry.look() }
+    if !owners.isEmpty { ExternalTaskRegistry.checkTasks() }
     let owners = owners + (waiting.map { [$0] } ?? [])
     for owner in owners.dropLast() { owner.externallyStartedJobEnded(on: nil) }
     // The thread is free now, so it continues with the jobs of the last owner.

@@ -14,7 +14,7 @@
       // The caller retains the task.
       start.original(task, executor, table)
       guard TestCaseMembership.isOn, TaskStatus(of: task).isOver else { return }
-      TestCaseMembership.letGo(of: taskID(of: task))
+      TestCaseMembership.removeMember(taskID(of: task))
     }
   }
 #endif

@@ -69,7 +69,7 @@ enum JobRuns {
     }
     if id != 0 { owner?.externalJobEnded(id) }
     for owner in context.ownersAwaitingEnd { owner.externallyStartedJobEnded(on: nil) }
-    if let drain { ExternalTaskRegistry.endJob(drain) } else { ExternalTaskRegistry.look() }
+    if let drain { ExternalTaskRegistry.endJob(drain) } else { ExternalTaskRegistry.checkTasks() }
   }
 
   /// Calls `body` with the thread's waits, through which its sleeps are virtual in an unedited suite; otherwise with

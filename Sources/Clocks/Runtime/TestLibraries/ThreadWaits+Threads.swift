@@ -94,7 +94,7 @@ extension ThreadWaits {
     owner.workEnded(block)
     // Thread B may call `becomeParallel` from here on, which sets `block`.
     pause.jobBegins()
-    if work == .testThread, !isOutsideWork { changeStanding(from: .ofTest, to: .asleep) }
+    if work == .testThread, !isOutsideWork { changeTestThreadState(from: .ofTest, to: .asleep) }
   }
 
   func jobBecomesBlock() {
@@ -103,7 +103,7 @@ extension ThreadWaits {
     if work == .block {
       owner.noteStop(stop, of: queue, -1)
     } else {
-      changeStanding(from: .asleep, to: .ofTest)
+      changeTestThreadState(from: .asleep, to: .ofTest)
     }
     owner.externallyStartedJobEnded(on: nil)
   }
@@ -111,7 +111,7 @@ extension ThreadWaits {
   // MARK: - Threads that outlive their tests
 
   /// How a thread that a test started counts.
-  enum Standing {
+  enum TestThreadState {
     /// As a block of the test.
     case ofTest
     /// As a job of the test, which pauses.
@@ -120,12 +120,12 @@ extension ThreadWaits {
     case outside
   }
 
-  /// The threads that tests started. Guarded by `lock`, as is their `standing`.
+  /// The threads that tests started. Guarded by `lock`, as is their `testThreadState`.
   @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var testThreads: [ThreadWaits] = []
 
   /// The threads that have outlived their tests.
   static var outsideThreads: [Int32] {
-    lock.withLock { testThreads.filter { $0.standing == .outside }.map(\.thread) }
+    lock.withLock { testThreads.filter { $0.testThreadState == .outside }.map(\.thread) }
   }
 
   /// Notes that a thread that a test started ends. Called on that thread.
@@ -140,10 +140,10 @@ extension ThreadWaits {
     Self.lock.withLock { Self.testThreads.removeAll { $0 === self } }
   }
 
-  private func changeStanding(from expected: Standing, to next: Standing) {
+  private func changeTestThreadState(from expected: TestThreadState, to next: TestThreadState) {
     Self.lock.withLock {
-      guard standing == expected else { return }
-      standing = next
+      guard testThreadState == expected else { return }
+      testThreadState = next
       if next == .ofTest { OutsideWork.continues() } else { OutsideWork.ends() }
     }
   }
@@ -156,8 +156,8 @@ extension ThreadWaits {
     #endif
     lock.withLock {
       for thread in testThreads where thread.owner === owner {
-        if thread.standing == .asleep { OutsideWork.continues() }
-        thread.standing = .outside
+        if thread.testThreadState == .asleep { OutsideWork.continues() }
+        thread.testThreadState = .outside
       }
     }
   }

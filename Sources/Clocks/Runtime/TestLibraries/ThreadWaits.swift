@@ -123,7 +123,7 @@ final class ThreadWaits: @unchecked Sendable {
   /// Whether the thread counts as a block outside its waits, and not as a job.
   var countsAsBlock: Bool { work == .testThread || work == .block }
   /// How the thread counts if a test has started it. Guarded by `lock`.
-  var standing = Standing.ofTest
+  var testThreadState = TestThreadState.ofTest
 
   /// - Parameter isInRunLoop: Whether the wait is for a run loop of the test's own, which may wait for real work.
   func begin(isInRunLoop: Bool = false) {

@@ -27,7 +27,7 @@ extension Scheduler {
     }
     guard let due else { return nil }
     // A task may have returned unseen since the check began: a report for another test takes long.
-    ExternalTaskRegistry.look(always: true)
+    ExternalTaskRegistry.checkTasks(always: true)
     if !due.isMissed, RealSleeps.mayWake(self) || MachineLoad.mayOutsideAct {
       // Something outside the test may still end the work, so the limit begins again.
       change { $0.activity.absence = Watch() }

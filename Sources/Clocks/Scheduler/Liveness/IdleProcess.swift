@@ -16,16 +16,16 @@ enum IdleProcess {
     shortest: Duration.microseconds(100), short: Duration.milliseconds(1),
     medium: Duration.milliseconds(10), long: Duration.milliseconds(20)
   )
-  private static let isLooking = Atomic(false)
+  private static let isChecking = Atomic(false)
 
   /// The result of one check of the threads of the process.
-  private struct Look {
+  private struct Check {
     /// The thread that made the check.
     let thread: Int32
     /// How often each thread had run; `nil` if some thread could continue.
     let turns: OutsideWork.Turns?
 
-    init(at tests: [Scheduler]) {
+    init(of tests: [Scheduler]) {
       // A paused thread may run a block, or a job, within its run loop.
       let running = Set(tests.flatMap(\.heldThreads))
       let paused = Set(ThreadWaits.pausedThreads).subtracting(running)
@@ -35,7 +35,7 @@ enum IdleProcess {
     }
 
     /// Whether no thread ran between two checks, except those that made them.
-    func isSame(as earlier: Look?) -> Bool {
+    func isSame(as earlier: Check?) -> Bool {
       guard let turns, let earlier, let before = earlier.turns else { return false }
       return turns.ofAll.allSatisfy {
         before.ofAll[$0.key] == $0.value || $0.key == thread || $0.key == earlier.thread
@@ -43,23 +43,23 @@ enum IdleProcess {
     }
   }
 
-  // No lock guards the three variables below, because only one thread checks at a time (`isLooking`).
+  // No lock guards the three variables below, because only one thread checks at a time (`isChecking`).
 
   /// The last check, if a test was held then.
-  nonisolated(unsafe) private static var last: Look?
+  nonisolated(unsafe) private static var last: Check?
   /// How often the threads that belong to no test had run, and since when this number is unchanged.
   nonisolated(unsafe) private static var outside: (turns: UInt64, since: ServedTime)?
 
   /// How many more checks follow quickly after a step of time, although no test is held or a thread could continue.
   ///
   /// Most threads run only for a moment after the step.
-  nonisolated(unsafe) private static var quickLooks = 0
+  nonisolated(unsafe) private static var quickChecks = 0
 
-  /// Returns a short time while `quickLooks` remain, and then `interval`.
+  /// Returns a short time while `quickChecks` remain, and then `interval`.
   private static func nextInterval(otherwise interval: Duration) -> Duration {
-    guard quickLooks > 0 else { return interval }
-    quickLooks -= 1
-    return quickLooks > 15 ? intervals.shortest : intervals.short
+    guard quickChecks > 0 else { return interval }
+    quickChecks -= 1
+    return quickChecks > 15 ? intervals.shortest : intervals.short
   }
 
   /// Whether the threads that belong to no test may still wait for an event that comes soon. The limit is a guess.
@@ -71,30 +71,30 @@ enum IdleProcess {
 
   /// Must be called after a test begins.
   static func testBegins() {
-    guard !isLooking.exchange(true, ordering: .sequentiallyConsistent) else { return }
-    scheduleLook(after: intervals.long)
+    guard !isChecking.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    scheduleCheck(after: intervals.long)
   }
 
-  private static func scheduleLook(after interval: Duration) {
+  private static func scheduleCheck(after interval: Duration) {
     RealTime(in: interval).schedule {
       let tests = Self.tests
       guard !tests.isEmpty else {
-        isLooking.store(false, ordering: .sequentiallyConsistent)
-        // A test may have begun after `tests` was read, and may have relied on `isLooking`, which was still set.
+        isChecking.store(false, ordering: .sequentiallyConsistent)
+        // A test may have begun after `tests` was read, and may have relied on `isChecking`, which was still set.
         if !Self.tests.isEmpty { testBegins() }
         return
       }
-      scheduleLook(after: look(at: tests))
+      scheduleCheck(after: check(tests))
     }
   }
 
   private static var tests: [Scheduler] { Scheduler.all.filter { $0.pausedWaits == .all } }
 
   /// Lets the tests continue if no thread can run. Returns the time to the next check.
-  private static func look(at tests: [Scheduler]) -> Duration {
+  private static func check(_ tests: [Scheduler]) -> Duration {
     let polling = tests.filter { $0.letOthersRunBesidePolling() }
     if !polling.isEmpty {
-      quickLooks = 20
+      quickChecks = 20
       return intervals.shortest
     }
     let held = tests.filter { $0.changeWithoutThread { $0.isHeld } }
@@ -106,9 +106,9 @@ enum IdleProcess {
     var isIdle = false
     // A check takes some time, and other threads may run meanwhile. Two equal results show that none did.
     for _ in 0..<2 where !isIdle {
-      let look = Look(at: held)
-      isIdle = look.isSame(as: last)
-      last = look
+      let check = Check(of: held)
+      isIdle = check.isSame(as: last)
+      last = check
     }
     guard let turns = last?.turns else { return nextInterval(otherwise: intervals.medium) }
     guard isIdle else { return intervals.short }
@@ -125,7 +125,7 @@ enum IdleProcess {
       test.makeJobsParallel(before.job)
       ThreadWaits.endHolds(of: test, on: threads)
       test.change { $0.letTimeMove() }
-      quickLooks = 20
+      quickChecks = 20
       hasMoved = true
     }
     return hasMoved ? intervals.shortest : intervals.short

@@ -48,7 +48,7 @@ enum Watchdog {
     let haveScopes = Set(schedulers.compactMap(\.parent).map(ObjectIdentifier.init))
     if let interval { noteRunningTime(of: schedulers, in: interval, limit) }
     // An external task may have returned unseen.
-    ExternalTaskRegistry.look()
+    ExternalTaskRegistry.checkTasks()
     for scheduler in schedulers {
       scheduler.submitMainBlocksIfHeld()
       let goesOn = scheduler.scope?.options.goesOnWithout

@@ -57,7 +57,7 @@ struct AutoAdvance: ~Copyable {
   /// Whether time may move at this moment.
   var mayPass: Bool { autoAdvance && holds == 0 }
 
-  /// Whether a job of the test around the scope could run at the last call of `lookAround`.
+  /// Whether a job of the test around the scope could run at the last call of `checkTestAround`.
   private var couldTestAroundRun = false
 
   /// Whether time waits for the test around the scope, because one of its jobs can run.
@@ -67,7 +67,7 @@ struct AutoAdvance: ~Copyable {
   ///
   /// Otherwise thread B could end the last job of that test between two readings of thread A. Thread A would withhold a
   /// jump, because that job could run, and then set no alarm, because none can.
-  mutating func lookAround() { couldTestAroundRun = testAround?.canAnyRun ?? false }
+  mutating func checkTestAround() { couldTestAroundRun = testAround?.canAnyRun ?? false }
 
   /// How long nothing must happen before a jump; `nil` if time jumps immediately.
   ///

@@ -203,7 +203,7 @@ final class ScopeState {
   /// Handles an alarm that rings while the test is idle. Returns the action that follows, if any.
   func alarmRings(_ number: Int, _ others: AutoAdvance.Others) -> Action? {
     guard let alarm = pace.alarm, alarm.number == number else { return nil }
-    pace.lookAround()
+    pace.checkTestAround()
     let (reason, patience) = (alarm.reason, alarm.patience)
     let limit = duration(of: reason)
     let isEarly = others.withheld > limit / 100

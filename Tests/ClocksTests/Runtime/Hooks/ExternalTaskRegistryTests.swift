@@ -47,7 +47,7 @@ import Testing
 
     let job = ExternalTaskRegistry.beginJob(of: handle.id)
     try #require(ExternalTaskRegistry.add(handle, of: owner, onlyOwnerCanTell: false) != nil)
-    ExternalTaskRegistry.look()
+    ExternalTaskRegistry.checkTasks()
     #expect(owner.log.all == [])
     ExternalTaskRegistry.endJob(job)
     // The task is back immediately, or when the actor drains that other tests ran at that moment have ended.
@@ -150,10 +150,10 @@ import Testing
     #expect(owner.mustRecheck())
     let number = try #require(
       ExternalTaskRegistry.add(handle, of: owner, onlyOwnerCanTell: true))
-    ExternalTaskRegistry.look()
+    ExternalTaskRegistry.checkTasks()
     #expect(owner.rechecks.all == [])
     owner.recheckBegins()
-    ExternalTaskRegistry.look()
+    ExternalTaskRegistry.checkTasks()
     // By this thread, or by one of another test.
     #expect(await becomesTrue { !owner.rechecks.all.isEmpty })
     ExternalTaskRegistry.remove(number)

@@ -99,7 +99,7 @@ import Testing
 
   // MARK: - A job that holds its thread
 
-  @Test func aBlockageIsFoundAtTheSecondLookAndReportedOnce() {
+  @Test func aBlockageIsFoundAtTheSecondCheckAndReportedOnce() {
     var activity = ProgressTracker()
     activity.jobBegins(of: 7)
     let look = { (activity: inout ProgressTracker, othersWait: Bool) in
@@ -116,7 +116,7 @@ import Testing
     #expect([look(&activity, true), look(&activity, true)] == [nil, 8])
   }
 
-  @Test func aJobForWhichNoOtherWaitsIsFoundAtTheSecondLook() {
+  @Test func aJobForWhichNoOtherWaitsIsFoundAtTheSecondCheck() {
     var activity = ProgressTracker()
     let look = { (activity: inout ProgressTracker) in
       let job = activity.running(Idleness())

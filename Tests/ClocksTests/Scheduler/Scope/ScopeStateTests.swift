@@ -117,7 +117,7 @@ import Testing
     let test = Scheduler(origin: .here())
     test.canRun.store(true, ordering: .relaxed)
     scope.pace.testAround = test
-    scope.pace.lookAround()
+    scope.pace.checkTestAround()
     #expect(!scope.mayJump)
     var alarm = try #require(scope.setAlarm(isAwaited: true))
     #expect(alarm == .init(number: 1, duration: .seconds(1)))
@@ -134,7 +134,7 @@ import Testing
     }
     #expect(!scope.mayJump)
     test.canRun.store(false, ordering: .relaxed)
-    scope.pace.lookAround()
+    scope.pace.checkTestAround()
     #expect(scope.mayJump)
   }
 
@@ -144,10 +144,10 @@ import Testing
     let scope = scope(options)
     let test = Scheduler(origin: .here())
     scope.pace.testAround = test
-    scope.pace.lookAround()
+    scope.pace.checkTestAround()
     let alarm = try #require(scope.setAlarm(isAwaited: true))
     test.canRun.store(true, ordering: .relaxed)
-    scope.pace.lookAround()
+    scope.pace.checkTestAround()
     guard
       case .rest? = scope.alarmRings(alarm.number, AutoAdvance.Others(progressAround: 1))
     else {
@@ -163,7 +163,7 @@ import Testing
     let test = Scheduler(origin: .here())
     test.canRun.store(true, ordering: .relaxed)
     scope.pace.testAround = test
-    scope.pace.lookAround()
+    scope.pace.checkTestAround()
     var alarm = try #require(scope.setAlarm(isAwaited: true))
     var seconds = 1
     while seconds < 100,
@@ -191,7 +191,7 @@ import Testing
     let test = Scheduler(origin: .here())
     test.canRun.store(true, ordering: .relaxed)
     scope.pace.testAround = test
-    scope.pace.lookAround()
+    scope.pace.checkTestAround()
     let alarm = try #require(scope.setAlarm(isAwaited: true))
     #expect(scope.alarmRings(alarm.number, others) == nil)
     #expect(scope.mayJump)
