@@ -8,19 +8,23 @@ import PackageDescription
   let atLoad: [SwiftSetting] = [.enableExperimentalFeature("SymbolLinkageMarkers")]
 #endif
 
-// The order of locks is checked in the package's own tests, and costs its users nothing.
-let support: [SwiftSetting] =
-  Context.environment["CHECK_LOCK_RANKS"] == nil ? [] : [.define("CHECK_LOCK_RANKS")]
+// The package's own tests check the order of locks, and that access to each variable is exclusive. Its users pay for
+// neither check.
+let isChecked = Context.environment["CHECK_LOCK_RANKS"] != nil
+let support: [SwiftSetting] = isChecked ? [.define("CHECK_LOCK_RANKS")] : []
+let exclusivity: [SwiftSetting] =
+  isChecked ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"])]
 
 // Without optimization, the compiler copies each variable once more for the debugger, and clears that memory first. The
 // engine is a tenth faster without these copies. The flag is used only with compilers that are known to have it.
 #if compiler(<6.4)
-  let engine: [SwiftSetting] = [
-    .unsafeFlags(
-      ["-Xfrontend", "-disable-debugger-shadow-copies"], .when(configuration: .debug))
-  ]
+  let engine: [SwiftSetting] =
+    exclusivity + [
+      .unsafeFlags(
+        ["-Xfrontend", "-disable-debugger-shadow-copies"], .when(configuration: .debug))
+    ]
 #else
-  let engine: [SwiftSetting] = []
+  let engine: [SwiftSetting] = exclusivity
 #endif
 
 let package = Package(

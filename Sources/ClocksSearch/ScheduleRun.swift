@@ -3,21 +3,21 @@ import ClocksSupport
 /// One run of a test: names the steps, makes the decisions and keeps a record.
 ///
 /// A run does not know the scheduler: its caller, which runs or simulates a test, reports each event. Only one thread
-/// at a time uses a run, so exclusivity is not checked.
+/// at a time uses a run.
 ///
 /// The code for each step calls few generic functions: in a debug build, in which tests run, a generic function of
 /// the standard library takes a hundred times as long.
 package final class ScheduleRun {
-  @exclusivity(unchecked) package private(set) var tree: TaskTree
-  @exclusivity(unchecked) package private(set) var record = RunRecord()
-  @exclusivity(unchecked) private var strategy: Strategy
+  package private(set) var tree: TaskTree
+  package private(set) var record = RunRecord()
+  private var strategy: Strategy
   /// From this number of steps on, the run is first in, first out.
-  @exclusivity(unchecked) private var longest = Int.max
+  private var longest = Int.max
   /// The ready steps, in the order in which they became ready.
-  @exclusivity(unchecked) private(set) var readySteps = ScratchBuffer<ScheduleStep>()
-  @exclusivity(unchecked) private var readyCauses = ScratchBuffer<Int32>()
+  private(set) var readySteps = ScratchBuffer<ScheduleStep>()
+  private var readyCauses = ScratchBuffer<Int32>()
   /// The latest decision, until its step begins. Until then `choose` returns the same step again.
-  @exclusivity(unchecked) private var decided: ScheduleStep?
+  private var decided: ScheduleStep?
 
   private struct Counts {
     var children: Int32 = 0
@@ -31,19 +31,19 @@ package final class ScheduleRun {
     /// The number of the last step in which the task was seen.
     var lastStep: Int32 = -1
   }
-  @exclusivity(unchecked) private var counts: [Counts] = []
-  @exclusivity(unchecked) private var mixers: [Int: Mixer] = [:]
+  private var counts: [Counts] = []
+  private var mixers: [Int: Mixer] = [:]
   private let bounds: Bounds
   /// The number of faults that have struck.
-  @exclusivity(unchecked) private var faults = 0
-  @exclusivity(unchecked) private var stallsArePossible = false
+  private var faults = 0
+  private var stallsArePossible = false
   /// The number of stalls, and whether the latest decision wakes a sleep early.
-  @exclusivity(unchecked) private var stalls = 0
-  @exclusivity(unchecked) private var wakesEarly = false
+  private var stalls = 0
+  private var wakesEarly = false
   /// The step that comes next, if it was decided whether a stall comes before it.
-  @exclusivity(unchecked) private var asked: ScheduleStep?
+  private var asked: ScheduleStep?
   /// The steps before which a stall came. A sleep may end between the stall and the step, but no second stall comes.
-  @exclusivity(unchecked) private var stalled = ScratchBuffer<ScheduleStep>()
+  private var stalled = ScratchBuffer<ScheduleStep>()
 
   /// The numbers of all that a step can touch. Actors of the test have the numbers from `firstActor` on.
   package enum Touched {
@@ -80,8 +80,7 @@ package final class ScheduleRun {
     for _ in 0..<tree.count { counts.append(Counts()) }
   }
 
-  // The module Clocks reads a run through these members. If it accessed the stored properties, each access would be
-  // checked for exclusivity.
+  // MARK: - What the module Clocks reads
 
   package var stepCount: Int { record.steps.count }
 

@@ -44,7 +44,7 @@ package struct RealTime: Comparable, Sendable {
     ///
     /// A search redirects the calls by this image to a function that reports that the test reads a clock. The variable
     /// has no initial value, because reading a lazy constant would cost a call.
-    @exclusivity(unchecked) nonisolated(unsafe) package static var originalRead:
+    nonisolated(unsafe) package static var originalRead:
       (@convention(c) (clockid_t, UnsafeMutablePointer<timespec>) -> CInt)?
   #endif
 

@@ -5,11 +5,11 @@
 /// time uses a table. All operations on one key are expected O(1), amortized where the table grows.
 package final class WordTable: @unchecked Sendable {
   /// For each place a key plus 1, or 0 if the place is empty. At most half of the places are in use.
-  @exclusivity(unchecked) private var keys: UnsafeMutablePointer<UInt64>
-  @exclusivity(unchecked) private var values: UnsafeMutablePointer<UInt64>
+  private var keys: UnsafeMutablePointer<UInt64>
+  private var values: UnsafeMutablePointer<UInt64>
   /// The number of places, a power of two.
-  @exclusivity(unchecked) private var length = 32
-  @exclusivity(unchecked) package private(set) var count = 0
+  private var length = 32
+  package private(set) var count = 0
 
   package init() {
     keys = .allocate(capacity: length)

@@ -7,7 +7,7 @@ enum EverywhereXCTest {
   /// Rank `leaf`.
   private static let lock = Lock(.leaf)
   /// The records of the current test and, before it, of the tests within which it runs: a test may run another one.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var current: [EverywhereRecord] = []
+  nonisolated(unsafe) private static var current: [EverywhereRecord] = []
 
   private static var record: EverywhereRecord? { lock.withLock { current.last } }
 

@@ -32,7 +32,7 @@ enum CrashHandler {
   #if os(Linux) && canImport(Glibc)
     private static let signals: [CInt] = [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT]
     /// The previous actions, in the order of `signals`. Written before the handler is installed.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var previous: [sigaction] = []
+    nonisolated(unsafe) private static var previous: [sigaction] = []
     private static let hasCrashed = Atomic(false)
     private static let limitInSeconds: CUnsignedInt = 10
 

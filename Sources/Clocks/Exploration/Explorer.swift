@@ -13,29 +13,29 @@ final class Explorer: Chooser, @unchecked Sendable {
   /// Registration numbers do not identify a sleep: sleeps on two clocks may have the same number.
   private let wakes = WordTable()
   /// The step that begins each timed callback, by registration number. All timed callbacks wait on the scope's clock.
-  @exclusivity(unchecked) private var callbacks: [UInt64: ScheduleStep] = [:]
+  private var callbacks: [UInt64: ScheduleStep] = [:]
   /// The candidates of the latest decision, kept so that the next decision reuses their memory.
-  @exclusivity(unchecked) private var steps = ScratchBuffer<ScheduleStep>()
+  private var steps = ScratchBuffer<ScheduleStep>()
   /// The number of each actor, by its address.
   private let actors = WordTable()
   /// The task whose job runs; `nil` during an actor drain.
-  @exclusivity(unchecked) private var running: Int?
+  private var running: Int?
   /// The actor drain that runs, or that goes on after a checkpoint; `nil` during other steps.
-  @exclusivity(unchecked) private var drain: ActorDrain?
+  private var drain: ActorDrain?
   /// The actor drains that are parked, by the id of the task that reached the checkpoint.
-  @exclusivity(unchecked) private var parkedDrains: [UInt64: ActorDrain] = [:]
+  private var parkedDrains: [UInt64: ActorDrain] = [:]
   /// Details of the steps, if a report needs them.
-  @exclusivity(unchecked) var details: StepDetails?
+  var details: StepDetails?
   /// The sources of nondeterminism that the run used.
-  @exclusivity(unchecked) private(set) var used: Set<Divergence.Suspect> = []
+  private(set) var used: Set<Divergence.Suspect> = []
   /// The number of steps of the longest run that was no runaway; `nil` if there was none.
-  @exclusivity(unchecked) private var mostSteps: Int?
+  private var mostSteps: Int?
   /// The number of steps after which the run counts as a runaway: far more than any earlier run had.
-  @exclusivity(unchecked) var stepLimit = 400_000 {
+  var stepLimit = 400_000 {
     didSet { nextRunaway = stepLimit }
   }
   /// The number of steps at which `newRunaway` next returns a reason.
-  @exclusivity(unchecked) private var nextRunaway = 400_000
+  private var nextRunaway = 400_000
 
   init(_ run: ScheduleRun) { self.run = run }
 

@@ -28,30 +28,30 @@ extension DispatchedBlocks {
 
   /// A queue, and counts of its blocks: a test may have thousands.
   final class Queue {
-    @exclusivity(unchecked) private(set) var identity: BlockQueue
+    private(set) var identity: BlockQueue
     /// The queues on which this one's blocks run in turn.
-    @exclusivity(unchecked) private(set) var targets: [Queue] = []
+    private(set) var targets: [Queue] = []
     /// Whether it is, or was, a target of another queue.
-    @exclusivity(unchecked) private(set) var isTarget = false
+    private(set) var isTarget = false
     var isMain: Bool { identity.isMain }
-    @exclusivity(unchecked) var isSuspended: Bool
+    var isSuspended: Bool
     /// The stops by blocks of the queue itself.
-    @exclusivity(unchecked) private var ownStops = Stops()
+    private var ownStops = Stops()
     /// These, and those by blocks of queues of which this one is a target.
-    @exclusivity(unchecked) private(set) var stops = Stops()
+    private(set) var stops = Stops()
     /// All blocks on the queue, also abandoned ones.
-    @exclusivity(unchecked) var all = 0
+    var all = 0
     /// The blocks that have begun, also abandoned ones; and the barriers among them.
-    @exclusivity(unchecked) var begun = 0
-    @exclusivity(unchecked) var begunBarriers = 0
+    var begun = 0
+    var begunBarriers = 0
     /// The blocks that have begun, without abandoned ones.
-    @exclusivity(unchecked) var running = 0
+    var running = 0
     /// The blocks that have not begun, without abandoned ones.
-    @exclusivity(unchecked) var waiting = 0
+    var waiting = 0
     /// The numbers of all barriers that have not begun, in their order.
-    @exclusivity(unchecked) var waitingBarriers: [UInt64] = []
+    var waitingBarriers: [UInt64] = []
     /// The number of blocks that can run.
-    @exclusivity(unchecked) var count = 0
+    var count = 0
 
     init(_ queue: BlockQueue) {
       identity = queue

@@ -11,7 +11,7 @@ enum SuspendedQueues {
   /// Guards `states`. Rank `leaf`.
   private static let lock = Lock(.leaf)
   /// The states of queues that are stopped, by address. Dispatch ends a process that frees such a queue.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var states: [UInt: State] = [:]
+  nonisolated(unsafe) private static var states: [UInt: State] = [:]
 
   static func contains(_ queue: BlockQueue) -> Bool {
     lock.withLock { states[queue.address] != nil }

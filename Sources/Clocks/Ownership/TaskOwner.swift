@@ -84,11 +84,11 @@ class TaskOwner: @unchecked Sendable {
   final let isWithoutClock = Atomic(false)
 
   /// Guarded by the lock of `TaskOwnership`.
-  @exclusivity(unchecked) nonisolated(unsafe) final var registration = OwnerRegistration()
+  nonisolated(unsafe) final var registration = OwnerRegistration()
 
   /// The number of the newest check of external tasks that listed the owner. Guarded by the lock of
   /// `ExternalTaskRegistry`.
-  @exclusivity(unchecked) nonisolated(unsafe) final var newestCheck: UInt64 = 0
+  nonisolated(unsafe) final var newestCheck: UInt64 = 0
   /// Whether a thread waits for the owner's lock, to recheck the owner's external tasks.
   private final let isRecheckPending = Atomic(false)
 

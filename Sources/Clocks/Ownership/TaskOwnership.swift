@@ -17,24 +17,23 @@ final class TaskOwnership: Sendable {
   /// Whether there ever was an explored owner.
   private let explored = Atomic(false)
 
-  /// Guards everything below, and makes every access exclusive. Rank `taskOwnership`: no lock is taken under it.
+  /// Guards everything below. Rank `taskOwnership`: no lock is taken under it.
   let lock = Lock(.taskOwnership)
   /// Invariant: every owner here is also in `registered`, which keeps it alive.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) var owners = OwnerTable()
-  @exclusivity(unchecked) nonisolated(unsafe) private var registered:
-    [ObjectIdentifier: TaskOwner] = [:]
+  nonisolated(unsafe) private(set) var owners = OwnerTable()
+  nonisolated(unsafe) private var registered: [ObjectIdentifier: TaskOwner] = [:]
   /// The owner of clocks made outside any task, where no test cases are known.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) var processWide: ProcessWideOwner?
+  nonisolated(unsafe) private(set) var processWide: ProcessWideOwner?
   /// The number of unowned jobs under way that were counted. A job may outlive the process-wide owner of its beginning.
-  @exclusivity(unchecked) nonisolated(unsafe) private var unownedJobs = 0
+  nonisolated(unsafe) private var unownedJobs = 0
   /// The owner of clocks made outside any task, if it is known which task runs which test case. It owns the tasks that
   /// use these clocks.
-  @exclusivity(unchecked) nonisolated(unsafe) private var ofThreads: TaskOwner?
+  nonisolated(unsafe) private var ofThreads: TaskOwner?
   /// The unowned tasks, unless `owners` has an owner for them. Tasks older than every owner have no entry.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) var unowned = TaskSet()
+  nonisolated(unsafe) private(set) var unowned = TaskSet()
   /// The number of chunks in `unowned` above which outdated chunks are dropped.
-  @exclusivity(unchecked) nonisolated(unsafe) private var unownedLimit = 8
-  @exclusivity(unchecked) nonisolated(unsafe) private var leftovers = LeftoverTasks()
+  nonisolated(unsafe) private var unownedLimit = 8
+  nonisolated(unsafe) private var leftovers = LeftoverTasks()
 
   /// Whether there is no owner. Then no look-up is needed. O(1), without the lock.
   @inline(__always)

@@ -40,17 +40,17 @@ final class UnownedBlock: @unchecked Sendable {
 
   // Guarded by the lock.
 
-  @exclusivity(unchecked) private var hasEnded = false
-  @exclusivity(unchecked) private var isWaiting = false
+  private var hasEnded = false
+  private var isWaiting = false
   /// The neighbours in the list of waiting blocks.
-  @exclusivity(unchecked) private var older: UnownedBlock?
-  @exclusivity(unchecked) unowned(unsafe) private var newer: UnownedBlock?
+  private var older: UnownedBlock?
+  unowned(unsafe) private var newer: UnownedBlock?
 
   /// Guards the list of waiting blocks. Rank `unownedBlocks`: schedulers' locks and that of `TaskOwnership` are taken
   /// under it.
   private static let lock = Lock(.unownedBlocks)
   /// The newest of the blocks that have not ended and that no owner has adopted.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var newestWaiting: UnownedBlock?
+  nonisolated(unsafe) private static var newestWaiting: UnownedBlock?
 
   init(on queue: Queue, isBarrier: Bool, of testCase: UInt64, former: TaskOwner? = nil) {
     (self.queue, self.isBarrier, self.testCase) = (queue, isBarrier, testCase)

@@ -13,14 +13,13 @@ final class Recorder: Sendable {
 
   /// Guards the properties below. Rank `leaf`; taken under the scheduler's lock.
   private let lock = Lock(.leaf)
-  // The lock makes each access exclusive, so checks at run time would only cost time.
-  @exclusivity(unchecked) nonisolated(unsafe) private var events: EventStore
-  @exclusivity(unchecked) nonisolated(unsafe) private var context: RecordingContext
+  nonisolated(unsafe) private var events: EventStore
+  nonisolated(unsafe) private var context: RecordingContext
   /// The tasks whose names were looked up.
-  @exclusivity(unchecked) nonisolated(unsafe) private var lookedUp: Set<UInt64> = []
-  @exclusivity(unchecked) nonisolated(unsafe) private var nextMark: UInt64 = 1
+  nonisolated(unsafe) private var lookedUp: Set<UInt64> = []
+  nonisolated(unsafe) private var nextMark: UInt64 = 1
   /// The actors that were seen. An actor's number is its index plus 1.
-  @exclusivity(unchecked) nonisolated(unsafe) private var actors: [AnyObject.Type] = [
+  nonisolated(unsafe) private var actors: [AnyObject.Type] = [
     MainActor.self
   ]
   /// Receives the recording at the end; `nil` after that.

@@ -15,17 +15,17 @@ enum AdvanceAim {
 final class Advance: IdleWaiter {
   fileprivate let virtualClock: VirtualClock
   private let aim: AdvanceAim
-  @exclusivity(unchecked) private var hasBegun = false
+  private var hasBegun = false
   /// The target; `nil` before the first turn, and if there is none.
-  @exclusivity(unchecked) private(set) var target: Duration?
+  private(set) var target: Duration?
 
   /// The time at the first turn. Only `lastDeadline` needs this and the properties below.
-  @exclusivity(unchecked) private(set) var start: Duration = .zero
+  private(set) var start: Duration = .zero
   /// The number of sleeps that this advance has woken.
-  @exclusivity(unchecked) private(set) var wakes = 0
-  @exclusivity(unchecked) private(set) var ranOutOfTime = false
+  private(set) var wakes = 0
+  private(set) var ranOutOfTime = false
   /// The total time for which the scheduler had waited for a thread before the first turn, in nanoseconds.
-  @exclusivity(unchecked) private var waitedAtStart: UInt64 = 0
+  private var waitedAtStart: UInt64 = 0
 
   init(_ virtualClock: VirtualClock, isOwn: Bool, _ aim: AdvanceAim) {
     self.virtualClock = virtualClock
@@ -156,9 +156,9 @@ final class VirtualClockObserver: IdleWaiter {
   /// The value of `IdleWaiters.jobsFromOutside` when the observing task last checked its condition.
   let jobsFromOutside: UInt64
   /// Whether to check the condition although time has not moved: the task was cancelled, or a job came from outside.
-  @exclusivity(unchecked) var mustCheck = false
+  var mustCheck = false
   /// The number of sleeps that this observer has woken.
-  @exclusivity(unchecked) private(set) var wakes = 0
+  private(set) var wakes = 0
 
   private let virtualClock: VirtualClock
   /// The instant of the caller's last check; `nil` if it is to check the present, without moving time.

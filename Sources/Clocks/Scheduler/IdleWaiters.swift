@@ -14,19 +14,18 @@ class IdleWaiter {
     case observe
   }
 
-  // The variable properties are accessed under the scheduler's lock, or before or after the wait. So accesses are
-  // exclusive.
+  // The variable properties are accessed under the scheduler's lock, or before or after the wait.
 
   let kind: Kind
   let isOwn: Bool
   /// The task that waits. Set before the waiter is handed to the scheduler.
-  @exclusivity(unchecked) var continuation: UnsafeContinuation<Void, Never>?
+  var continuation: UnsafeContinuation<Void, Never>?
   /// Why the wait was aborted; `nil` if it was not.
-  @exclusivity(unchecked) var runaway: Runaway?
+  var runaway: Runaway?
   /// The task of the job at which the wait was aborted, if it is known.
-  @exclusivity(unchecked) var culprit: RetainedTask?
+  var culprit: RetainedTask?
   /// The next waiter in the same queue.
-  @exclusivity(unchecked) fileprivate var next: IdleWaiter?
+  fileprivate var next: IdleWaiter?
 
   init(_ kind: Kind = .settle, isOwn: Bool) {
     self.kind = kind

@@ -12,9 +12,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   /// While the lock is held, no job runs, no task is resumed and no task is freed. Of user code, only comparing
   /// and adding durations may run under the lock.
   private let lock = Lock(.scheduler)
-
-  // The lock makes every access exclusive.
-  @exclusivity(unchecked) nonisolated(unsafe) private var state: SchedulerState
+  nonisolated(unsafe) private var state: SchedulerState
 
   /// The constant part of a scope; `nil` unless the test's time is virtual throughout.
   let scope: Scope?
@@ -25,7 +23,7 @@ final class Scheduler: TaskOwner, @unchecked Sendable {
   ///
   /// Sleeps on no actor use `sleep(_:on:)`. A job may move time itself (`SchedulerState.moveTime`). A woken task
   /// runs immediately if no other job can come first. Only tests of this package change this, before a task sleeps.
-  @exclusivity(unchecked) nonisolated(unsafe) var usesFastWay =
+  nonisolated(unsafe) var usesFastWay =
     Environment.usesFastWay && RuntimeFunctions.haveHandlers
   let isProcessWide: Bool
   /// An address on the stack of the thread that acts, or acted last, or that runs an externally started job: the frames

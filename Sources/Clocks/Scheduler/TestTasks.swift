@@ -107,8 +107,8 @@ struct TestLifetime {
 
 /// The test cases that use a clock. Used within `Scheduler.change` only.
 final class ClockUsers: Sendable {
-  @exclusivity(unchecked) nonisolated(unsafe) private var tasks: [RetainedTask] = []
-  @exclusivity(unchecked) nonisolated(unsafe) private var isReported = false
+  nonisolated(unsafe) private var tasks: [RetainedTask] = []
+  nonisolated(unsafe) private var isReported = false
 
   func add(_ task: RetainedTask) -> (shared: Int?, over: [RetainedTask]) {
     let over = tasks.add(task)

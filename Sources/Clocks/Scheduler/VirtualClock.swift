@@ -4,37 +4,36 @@ import ClocksSupport
 ///
 /// Instants are distances from the origin, or the keys of such distances: see `CustomDurations`.
 ///
-/// A part of one scheduler's state: variables are used only with the scheduler's lock held, so accesses are exclusive.
+/// A part of one scheduler's state: variables are used only with the scheduler's lock held.
 final class VirtualClock: Sendable {
   /// Receives each sleep that is registered. Called without the lock.
   typealias Listener = @Sendable (SleepQueue.Pending) -> Void
 
   /// Set by `move`, which publishes it.
-  @exclusivity(unchecked) nonisolated(unsafe) var now: Duration
-  @exclusivity(unchecked) nonisolated(unsafe) var sleeps: SleepQueue
+  nonisolated(unsafe) var now: Duration
+  nonisolated(unsafe) var sleeps: SleepQueue
   /// The waits for sleeps, in order of arrival.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) var waiters: [SleepsWaiter] = [] {
+  nonisolated(unsafe) private(set) var waiters: [SleepsWaiter] = [] {
     didSet { isAwaited = !waiters.isEmpty || !listeners.isEmpty }
   }
   /// The listeners, in order of arrival.
-  @exclusivity(unchecked) nonisolated(unsafe) private var listeners:
-    [(number: UInt64, notify: Listener)] = []
+  nonisolated(unsafe) private var listeners: [(number: UInt64, notify: Listener)] = []
   {
     didSet { isAwaited = !waiters.isEmpty || !listeners.isEmpty }
   }
-  @exclusivity(unchecked) nonisolated(unsafe) private var lastListener: UInt64 = 0
+  nonisolated(unsafe) private var lastListener: UInt64 = 0
   /// Whether a waiter or a listener has to be notified of each sleep that is registered.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) var isAwaited = false
+  nonisolated(unsafe) private(set) var isAwaited = false
 
   /// The time that readings of the system's clocks return; `nil` if this is not the clock of a scope.
   let published: PublishedTime?
   let users = ClockUsers()
   /// Where the test made the clock; `nil` for the clock of a scope.
-  @exclusivity(unchecked) nonisolated(unsafe) var origin: CallSite?
+  nonisolated(unsafe) var origin: CallSite?
   /// `nil` if the clock has the standard library's durations, and instants are not keys.
   let custom: (any CustomDurations)?
   /// The number of clocks that were added to the `ClockRegistry` before this one.
-  @exclusivity(unchecked) nonisolated(unsafe) fileprivate var number = 0
+  nonisolated(unsafe) fileprivate var number = 0
 
   init(now: Duration, _ custom: (any CustomDurations)? = nil, published: PublishedTime? = nil) {
     self.now = now

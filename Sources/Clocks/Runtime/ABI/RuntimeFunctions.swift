@@ -5,12 +5,9 @@ import ClocksSupport
 
 /// The current task and its cancellation handlers, at a tenth of the cost of the public functions.
 enum RuntimeFunctions {
-  @exclusivity(unchecked) nonisolated(unsafe) private static var getCurrent:
-    UnsafeMutableRawPointer?
-  @exclusivity(unchecked) nonisolated(unsafe) private static var addHandler:
-    UnsafeMutableRawPointer?
-  @exclusivity(unchecked) nonisolated(unsafe) private static var removeHandler:
-    UnsafeMutableRawPointer?
+  nonisolated(unsafe) private static var getCurrent: UnsafeMutableRawPointer?
+  nonisolated(unsafe) private static var addHandler: UnsafeMutableRawPointer?
+  nonisolated(unsafe) private static var removeHandler: UnsafeMutableRawPointer?
 
   /// Called once, before the hooks are installed.
   static func prepare() {

@@ -244,14 +244,14 @@ struct TaskStatus {
 
   // Stored copies for code that runs for each job: reading a lazy constant costs more than reading the status.
 
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var isKnownToBeReadable = false
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var readsCancellation = false
-  @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var readsNames = false
+  nonisolated(unsafe) private(set) static var isKnownToBeReadable = false
+  nonisolated(unsafe) private(set) static var readsCancellation = false
+  nonisolated(unsafe) fileprivate static var readsNames = false
   /// The bit that `hasPreference` tests; 0 if the layout probe has not verified the bit.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var preference: UInt32 = 0
+  nonisolated(unsafe) private static var preference: UInt32 = 0
 
   /// The function in which a task resumes after `Task.yield`; 0 if the layout probe has not found it.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var yieldFunction: UInt = 0
+  nonisolated(unsafe) private(set) static var yieldFunction: UInt = 0
 
   /// Called once, before the hooks are used.
   static func prepare() {

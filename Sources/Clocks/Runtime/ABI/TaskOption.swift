@@ -9,11 +9,11 @@ struct TaskOption {
   // Written once, after the creation of tasks was redirected.
 
   /// Whether options are laid out as `TaskABI.Option` says. Otherwise none is read or made.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var areReadable = false
+  nonisolated(unsafe) private(set) static var areReadable = false
   /// The kind of an option with the executor that a task prefers.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var preferenceKind: UInt = 0
+  nonisolated(unsafe) private(set) static var preferenceKind: UInt = 0
   /// The kind of an option with a task's serial executor.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var serialKind: UInt = 0
+  nonisolated(unsafe) private(set) static var serialKind: UInt = 0
 
   /// Returns where the options state a preference for no executor; `nil` if they do not.
   static func emptyPreference(

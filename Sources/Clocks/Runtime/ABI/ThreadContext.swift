@@ -272,7 +272,7 @@ struct ThreadState {
   /// The key of the states; `nil` before the hooks are installed.
   ///
   /// The key is a variable, because reading a lazy constant costs more than looking up the state by the key.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var key: ThreadKey?
+  nonisolated(unsafe) private static var key: ThreadKey?
 
   /// Creates the key. Must be called before the hooks are installed. Thread-safe.
   @discardableResult @inline(never)

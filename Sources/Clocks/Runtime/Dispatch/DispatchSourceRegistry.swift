@@ -7,8 +7,7 @@ import ClocksSupport
   enum DispatchSourceRegistry {
     /// Guards `sources`. Rank `leaf`.
     private static let lock = Lock(.leaf)
-    @exclusivity(unchecked) nonisolated(unsafe) private static var sources:
-      [OpaquePointer: TestDispatchSource] = [:]
+    nonisolated(unsafe) private static var sources: [OpaquePointer: TestDispatchSource] = [:]
     { didSet { count.store(sources.count, ordering: .relaxed) } }
     /// The number of sources, which is read without the lock.
     private static let count = Atomic(0)

@@ -12,8 +12,7 @@ import Synchronization
     /// and no user code runs.
     private static let lock = Lock(.dispatchNotifications)
     /// The blocks that wait for each group that is not empty, and for each work item that has not run yet.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var waiting:
-      [OpaquePointer: [DispatchedBlock]] = [:]
+    nonisolated(unsafe) private static var waiting: [OpaquePointer: [DispatchedBlock]] = [:]
     {
       didSet { any.store(!waiting.isEmpty, ordering: .relaxed) }
     }

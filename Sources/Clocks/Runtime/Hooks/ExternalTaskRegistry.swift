@@ -42,14 +42,14 @@ enum ExternalTaskRegistry {
 
   // `RunningJobs.lock` guards the variables below. No function of an owner is called under it.
 
-  @exclusivity(unchecked) nonisolated(unsafe) private static var newestNumber: UInt64 = 0
+  nonisolated(unsafe) private static var newestNumber: UInt64 = 0
   /// In the order of their numbers.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var entries: [Entry] = []
-  @exclusivity(unchecked) nonisolated(unsafe) private static var waits: [Wait] = []
+  nonisolated(unsafe) private static var entries: [Entry] = []
+  nonisolated(unsafe) private static var waits: [Wait] = []
   /// Whether there are entries or waits. Written under the lock, and read without it.
   private static let isEndAwaited = Atomic(false)
   /// The number of calls of `findBack`. An owner notes the latest one that listed it (`newestCheck`).
-  @exclusivity(unchecked) nonisolated(unsafe) private static var checks: UInt64 = 0
+  nonisolated(unsafe) private static var checks: UInt64 = 0
   /// Whether a thread that runs no job of an owner waits for the lock, to check the external tasks.
   private static let isCheckPending = Atomic(false)
 

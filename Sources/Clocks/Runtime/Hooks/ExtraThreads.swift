@@ -23,16 +23,16 @@ enum ExtraThreads {
     /// Guards the variables below. Rank `leaf`.
     private static let lock = Lock(.leaf)
     /// The work that waits for a thread, in its order.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var first: Work?
-    @exclusivity(unchecked) nonisolated(unsafe) private static var last: Work?
+    nonisolated(unsafe) private static var first: Work?
+    nonisolated(unsafe) private static var last: Work?
     /// The number of threads that exist or are being created.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var threads = 0
+    nonisolated(unsafe) private static var threads = 0
     /// The number of pieces of work that wait.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var waiting = 0
+    nonisolated(unsafe) private static var waiting = 0
     /// The number of threads that wait for work.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var idle = 0
+    nonisolated(unsafe) private static var idle = 0
     /// The largest number of threads. Threads above it end when their work ends.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var most = 64
+    nonisolated(unsafe) private static var most = 64
 
     /// Signalled once for each piece of work. A thread whose wait succeeded takes one.
     private static let isReady = ThreadSemaphore()

@@ -37,7 +37,7 @@ enum PriorExecutors {
   /// Whether the executors are the platform's, which submit their jobs to Dispatch.
   ///
   /// A variable, because each unowned job reads it, and reading a lazy constant costs more.
-  @exclusivity(unchecked) nonisolated(unsafe) private(set) static var areDispatch = false
+  nonisolated(unsafe) private(set) static var areDispatch = false
 
   private static var submitToDispatch: Bool {
     switch _typeName(type(of: pool)) {

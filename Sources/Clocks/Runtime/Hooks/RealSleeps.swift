@@ -39,10 +39,10 @@ enum RealSleeps {
 
   /// Guards the variables below. Rank `leaf`.
   private static let lock = Lock(.leaf)
-  @exclusivity(unchecked) nonisolated(unsafe) private static var sleeps: [Sleep] = []
+  nonisolated(unsafe) private static var sleeps: [Sleep] = []
   /// The number of sleeps above which those whose end has passed are removed. No sleep is removed earlier, not even a
   /// cancelled one.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 64
+  nonisolated(unsafe) private static var limit = 64
 
   /// Notes that a task begins to sleep. Amortized O(1).
   static func begin(_ task: UnownedTask, for delay: Duration) {

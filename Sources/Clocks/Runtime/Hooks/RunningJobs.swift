@@ -31,8 +31,8 @@ enum RunningJobs {
   ///
   /// A thread also takes the lock when it ends. So while the lock is held, each `runningTask` is valid.
   static let lock = Lock(.externalTasks)
-  @exclusivity(unchecked) nonisolated(unsafe) private static var first: RunningJob?
-  @exclusivity(unchecked) nonisolated(unsafe) private static var withoutThread: RunningJob?
+  nonisolated(unsafe) private static var first: RunningJob?
+  nonisolated(unsafe) private static var withoutThread: RunningJob?
 
   /// The number of the latest epoch.
   private static let newestEpoch = Atomic<UInt64>(1)

@@ -23,15 +23,15 @@ enum TestCaseMembership {
   /// Guards everything below. Rank `testCaseMembership`: schedulers' locks and that of `TaskOwnership` are
   /// taken under it, and that of `UnownedBlock`.
   private static let lock = Lock(.testCaseMembership)
-  @exclusivity(unchecked) nonisolated(unsafe) private static var testCases = TaskSet()
+  nonisolated(unsafe) private static var testCases = TaskSet()
   /// The oldest task that Swift Testing created.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var oldest = UInt64.max
+  nonisolated(unsafe) private static var oldest = UInt64.max
   /// The newest task that Swift Testing created.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var newest: UInt64 = 0
-  @exclusivity(unchecked) nonisolated(unsafe) private static var members = TaskTable<Member>()
-  @exclusivity(unchecked) nonisolated(unsafe) private static var limit = 256
+  nonisolated(unsafe) private static var newest: UInt64 = 0
+  nonisolated(unsafe) private static var members = TaskTable<Member>()
+  nonisolated(unsafe) private static var limit = 256
   /// Counts the drains in which a task has ended since all members were last checked.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var uncheckedDrains = 0
+  nonisolated(unsafe) private static var uncheckedDrains = 0
   private static let on = Atomic(false)
 
   /// Whether a test case has begun in this process. Before that, no members are kept.

@@ -13,8 +13,7 @@ enum JobRuns {
   /// The runtime's `swift_job_run`; set before calls are redirected, because this package's calls are redirected, too.
   ///
   /// Not read from `runJob`: each job needs the function, and a static variable with an initializer costs a call.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var originalRun:
-    UnsafeMutableRawPointer?
+  nonisolated(unsafe) private static var originalRun: UnsafeMutableRawPointer?
 
   /// Runs a job that a scheduler started, or that is unowned, as the runtime does.
   @_transparent

@@ -59,8 +59,7 @@ enum NondeterminismHooks {
     /// The replacement does not read the address from `callSystem`: a thread that waits for a static variable, or for
     /// the metadata of a generic type, makes a system call. If the replacement used either, it would call itself
     /// without end.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var originalSystemCall:
-      UnsafeMutableRawPointer?
+    nonisolated(unsafe) private static var originalSystemCall: UnsafeMutableRawPointer?
 
     /// The standard library and Foundation draw random numbers by a system call.
     private static let callSystem: Interposed<CallSystem> = Interposed("syscall") {

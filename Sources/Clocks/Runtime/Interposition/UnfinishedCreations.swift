@@ -31,9 +31,9 @@ enum UnfinishedCreations {
 
   /// Guards the variables below. Rank `leaf`.
   private static let lock = Lock(.leaf)
-  @exclusivity(unchecked) nonisolated(unsafe) private static var creations: [Creation] = []
+  nonisolated(unsafe) private static var creations: [Creation] = []
   { didSet { count.store(creations.count, ordering: .sequentiallyConsistent) } }
-  @exclusivity(unchecked) nonisolated(unsafe) private static var newest: UInt64 = 0
+  nonisolated(unsafe) private static var newest: UInt64 = 0
   /// The number of creations, which is read without the lock.
   private static let count = Atomic(0)
 

@@ -47,7 +47,7 @@ enum AwaitedObjects {
 
   /// Guards `waiters`. Rank `dispatchNotifications`: owners' locks are taken under it.
   private static let lock = Lock(.dispatchNotifications)
-  @exclusivity(unchecked) nonisolated(unsafe) private static var waiters: [OpaquePointer: Waiters] =
+  nonisolated(unsafe) private static var waiters: [OpaquePointer: Waiters] =
     [:]
 
   /// Calls `wait`, which waits on a thread of a test, and returns 0 if it has taken a signal.

@@ -20,7 +20,7 @@ import Synchronization
 
     /// Guards `all`. Rank `leaf`.
     private static let lock = Lock(.leaf)
-    @exclusivity(unchecked) nonisolated(unsafe) private static var all: [LimitedWait] = []
+    nonisolated(unsafe) private static var all: [LimitedWait] = []
 
     private init(for object: OpaquePointer, of method: ThreadWaits?) {
       (self.object, self.method) = (object, method)

@@ -26,7 +26,7 @@ enum OutsideWork {
   /// Guards `outsideThreads`. Rank `leaf`.
   private static let lock = Lock(.leaf)
   /// The numbers of the threads that no test started.
-  @exclusivity(unchecked) nonisolated(unsafe) private static var outsideThreads: Set<Int32> = []
+  nonisolated(unsafe) private static var outsideThreads: Set<Int32> = []
 
   /// Notes that the current thread belongs to no test (`isOutside`), or no longer does, or ends.
   static func setOutside(_ isOutside: Bool) {

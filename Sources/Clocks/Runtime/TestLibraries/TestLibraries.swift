@@ -217,8 +217,7 @@ package struct CompiledSwiftTesting: Sendable {
   nonisolated(unsafe) package static var registered: CompiledSwiftTesting?
 
   /// Called before Swift Testing creates a task, which may run a test case. Set at load.
-  @exclusivity(unchecked) nonisolated(unsafe) package static var willCreateTask:
-    (@Sendable () -> Void)?
+  nonisolated(unsafe) package static var willCreateTask: (@Sendable () -> Void)?
 }
 
 enum XCTest {

@@ -121,7 +121,7 @@ extension ThreadWaits {
   }
 
   /// The threads that tests started. Guarded by `lock`, as is their `testThreadState`.
-  @exclusivity(unchecked) nonisolated(unsafe) fileprivate static var testThreads: [ThreadWaits] = []
+  nonisolated(unsafe) fileprivate static var testThreads: [ThreadWaits] = []
 
   /// The threads that have outlived their tests.
   static var outsideThreads: [Int32] {
@@ -202,7 +202,7 @@ extension ThreadWaits {
   // MARK: - Jobs that hold their threads
 
   /// The jobs that the scheduler has started, and that have paused since. Guarded by `lock`.
-  @exclusivity(unchecked) nonisolated(unsafe) static var externalJobs: [ThreadWaits] = []
+  nonisolated(unsafe) static var externalJobs: [ThreadWaits] = []
 
   /// Notes that the job is about to end.
   func jobEnds() {

@@ -94,37 +94,37 @@ final class Scope: Sendable {
 final class ScopeState {
   let scope: Scope
   let virtualClock: VirtualClock
-  @exclusivity(unchecked) var pace: AutoAdvance
-  @exclusivity(unchecked) var runtimeSleeps = RuntimeSleeps()
-  @exclusivity(unchecked) var timedCallbacks: [ObjectIdentifier: PendingCallback] = [:]
-  @exclusivity(unchecked) var body = ScopeBody()
+  var pace: AutoAdvance
+  var runtimeSleeps = RuntimeSleeps()
+  var timedCallbacks: [ObjectIdentifier: PendingCallback] = [:]
+  var body = ScopeBody()
   /// Detects skipped external waits; `nil` in a scope that does not wait for work outside it.
-  @exclusivity(unchecked) private(set) var skippedWait: SkippedExternalWait?
+  private(set) var skippedWait: SkippedExternalWait?
   /// How far a task moved the scope's date, besides the time that has passed.
-  @exclusivity(unchecked) var dateOffset: Duration = .zero
-  @exclusivity(unchecked) var invariants = Invariants()
+  var dateOffset: Duration = .zero
+  var invariants = Invariants()
   /// Called when the body has returned; `nil` from then on.
-  @exclusivity(unchecked) var endHandlers: [@Sendable () -> Void]? = []
+  var endHandlers: [@Sendable () -> Void]? = []
   /// The parked threads, by the numbers of their tasks.
-  @exclusivity(unchecked) var parkedThreads: [UInt64: ParkedThread] = [:]
+  var parkedThreads: [UInt64: ParkedThread] = [:]
   /// The tasks whose jobs hold their threads while other jobs run: paused jobs, and parallel ones.
-  @exclusivity(unchecked) var pausedTasks: Set<UInt64> = []
+  var pausedTasks: Set<UInt64> = []
   /// The jobs beside which others run, by the numbers of their threads.
-  @exclusivity(unchecked) var parallelJobs: [Int: ParallelJob] = [:]
+  var parallelJobs: [Int: ParallelJob] = [:]
   /// How often the threads that hold the test have run, and since when they have not run again.
-  @exclusivity(unchecked) var held: (turns: UInt64, since: ServedTime)?
+  var held: (turns: UInt64, since: ServedTime)?
   /// The last loop that was found to poll a clock while other tasks could run; `nil` once these may run beside it.
-  @exclusivity(unchecked) var polling: ClockPolling?
+  var polling: ClockPolling?
   /// The earliest block that waits for a thread of Dispatch, and the virtual instant at which it became the earliest.
-  @exclusivity(unchecked) var blockWithoutThread: (number: UInt64, since: Duration)?
+  var blockWithoutThread: (number: UInt64, since: Duration)?
   /// Reads where jobs begin; `nil` before there is an invariant, and in one of very many runs.
-  @exclusivity(unchecked) var placeReader: TaskReader?
+  var placeReader: TaskReader?
   /// Measures the sleeps by their places in the code; `nil` unless the suite is unedited.
   let sleepPlaces: SleepPlaces?
   /// Whether the test has made a clock in the scope. It may expect exact times, so readings take no time any more.
-  @exclusivity(unchecked) var hasTestClock = false
+  var hasTestClock = false
   /// Whether to set the alarm when the test is next idle, even if no job runs before: external work may have ended.
-  @exclusivity(unchecked) var mustSetAlarm = false
+  var mustSetAlarm = false
 
   init(_ scope: Scope) {
     self.scope = scope
@@ -249,7 +249,7 @@ final class ScopeState {
   }
 
   /// When `passTime` was last called, and with which argument.
-  @exclusivity(unchecked) private var busySince: (instant: RealTime, pauses: UInt64)?
+  private var busySince: (instant: RealTime, pauses: UInt64)?
 
   /// Moves time in a busy scope by the real time since the last call; or returns `true` if a deadline is reached.
   ///
@@ -271,7 +271,7 @@ final class ScopeState {
   }
 
   /// The sleep whose task `taskToCancel` returned last.
-  @exclusivity(unchecked) private var cancelledSleep: UInt64?
+  private var cancelledSleep: UInt64?
 
   /// Returns the task of the earliest sleep, once, if it was reported that the body does not end. The caller then
   /// cancels the task before its sleep wakes.
@@ -284,9 +284,9 @@ final class ScopeState {
   }
 
   /// Whether the scope is closed. Then its leftovers live in real time.
-  @exclusivity(unchecked) var isOver = false
+  var isOver = false
   /// How long jobs have run, in real time, since the scope began or a problem was last noted.
-  @exclusivity(unchecked) private var runningTime = Duration.zero
+  private var runningTime = Duration.zero
 
   /// Notes where the tasks wait. The body is about to be cancelled, or has returned.
   ///
