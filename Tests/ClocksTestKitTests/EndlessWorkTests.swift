@@ -339,7 +339,8 @@ private struct SendableRun: @unchecked Sendable { let value: XCTestRun? }
       "LeftoverOnMainExamples.*/(\(test)|needsTheMainThread)\\(")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
-    #expect(output.contains("Stuck.blocks()"), "\(output)")
+    // Under AddressSanitizer, the stack of a thread is not always found.
+    if !isUnderAddressSanitizer { #expect(output.contains("Stuck.blocks()"), "\(output)") }
     #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
   }
 

@@ -475,7 +475,8 @@ final class StuckSetUpXCTests: XCTestCase {
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(child.issues.count == 1, "\(output)")
-    #expect(output.contains(report), "\(output)")
+    // Under AddressSanitizer, the stack of a thread is not always found.
+    if !isUnderAddressSanitizer { #expect(output.contains(report), "\(output)") }
     #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
     #expect(output.contains("made at ClocksTestKitTests/StuckTestsTests.swift:"), "\(output)")
   }
