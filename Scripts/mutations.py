@@ -442,6 +442,12 @@ guarantee(
     ("OperationDeadline.pass", "state.timerNumber == number", "true"),
 )
 guarantee(
+    "A deadline that has passed cancels what runs under it before that begins, on any clock",
+    "ParallelTests|TimeoutLengthTests|OtherClockTests",
+    ("TimeoutTask.startOnAnyClock", "isTooLate || outcome.isDecided", "isTooLate"),
+    ("Clock.withinReach", "instant.advanced(by: step) >= now", "now.advanced(by: .zero - step) <= instant"),
+)
+guarantee(
     "Shared timers fire in the order of their deadlines, never early, and not when removed",
     "SharedTimers|TimerHeap",
     ("TimerHeap.push", "if entries[parent].latest <= entry.latest { break }", "break"),

@@ -30,16 +30,17 @@ extension Clock {
 
   /// Returns an instant before `now`, or one 2⁶² seconds ago if that is later.
   ///
-  /// The steps back double until one reaches the instant. So for an instant in the range of a clock, usually no
-  /// step leaves that range, at whose ends the clock may trap.
+  /// The steps from the instant double until one reaches `now`. A step back from `now` could leave the range of the
+  /// clock, which may begin shortly before `now`, and at whose ends the clock may trap.
   @inline(never)
   private func withinReach(_ instant: Instant, before now: Instant) -> Instant {
     var seconds: Int64 = 1
     while true {
-      guard let step = Swift.Duration.seconds(-seconds) as? Duration else { return instant }
-      let past = now.advanced(by: step)
-      if past <= instant { return instant }
-      if seconds == 1 << 62 { return past }
+      guard let step = Swift.Duration.seconds(seconds) as? Duration else { return instant }
+      if instant.advanced(by: step) >= now { return instant }
+      if seconds == 1 << 62, let stepBack = Swift.Duration.seconds(-seconds) as? Duration {
+        return now.advanced(by: stepBack)
+      }
       seconds <<= 1
     }
   }

@@ -214,6 +214,8 @@ class OperationDeadline: ActiveDeadline, @unchecked Sendable {
         return await body()
       }
       await withTaskPriorityEscalationHandler {
+        // The timer's task has the priority that the current task had before the handler was added.
+        state.withLock { $0.timer }?.escalatePriority(to: Task.currentPriority)
         await body()
       } onPriorityEscalated: { _, priority in
         state.withLock { $0.timer }?.escalatePriority(to: priority)

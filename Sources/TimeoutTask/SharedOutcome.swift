@@ -46,6 +46,10 @@ struct OutcomeState {
   /// The waiting tasks. Empty once there is an outcome.
   var waiters = WaiterQueue<Waiter>()
 
+  var isDecided: Bool {
+    if case .undecided = phase { false } else { true }
+  }
+
   /// The outcome that can be read, if there is one.
   var outcome: Outcome? {
     if case .announced(let outcome) = phase { outcome } else { nil }
@@ -95,6 +99,8 @@ struct SharedOutcome: ~Copyable, Sendable {
 
   /// The address of the result, if there is one. Requires that no other thread can use the state.
   var placeOfResult: UnsafeMutableRawPointer? { try? state.withoutLock.outcome?.get() }
+
+  var isDecided: Bool { state.withLock { $0.isDecided } }
 
   /// Stores the timer and the work. Returns `false` if an outcome has won already.
   func keep(_ running: Running) -> Bool {
@@ -183,9 +189,10 @@ struct SharedOutcome: ~Copyable, Sendable {
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *),
       running.timer != nil || running.work != nil
     else { return try await operation() }
-    running.escalate(to: Task.currentPriority)
     try await withTaskPriorityEscalationHandler {
       _ = isolation
+      // The priority is read after the handler is added: the handler hears of no earlier escalation.
+      running.escalate(to: Task.currentPriority)
       try await operation()
     } onPriorityEscalated: { _, priority in
       running.escalate(to: priority)

@@ -45,14 +45,15 @@ extension TimeoutTask: Alarm {
       }
       timer = .task(task)
     }
-    // On a clock that does not wait, such as an immediate clock, the timeout has passed now,
-    // although the timer's task may still be suspended. The work must begin cancelled.
+    // On a clock that does not wait, such as an immediate clock, the timeout has passed now, although the timer's task
+    // may still be suspended. Or its sleep has ended, although the clock's time has not moved. The work must begin
+    // cancelled.
     let isTooLate = timeout <= .zero || instant <= clock.now
     if isTooLate { outcome.decide(.failure(TimeoutError(timeout: timeout, operation: name))) }
     let deadline = DeadlineOnClock(clock: clock, instant: instant, tolerance: tolerance)
     startWork(
       with: timer, priority: priority, under: FixedDeadline(.onClock(deadline)),
-      beginsCancelled: isTooLate, operation: operation)
+      beginsCancelled: isTooLate || outcome.isDecided, operation: operation)
   }
 
   /// Called by the shared timers when the deadline has passed.

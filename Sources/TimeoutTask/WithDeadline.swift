@@ -36,8 +36,9 @@
 ///
 /// If the deadline has passed already, the operation runs nevertheless, and begins cancelled. If it
 /// throws, the call throws ``TimeoutError``, even if the calling task was cancelled before the call,
-/// unless an earlier deadline around it has passed, too. The same is true on a clock that does not wait,
-/// such as an immediate clock. A deadline that is 2⁶² seconds away or more never passes.
+/// unless an earlier deadline around it has passed, too. On a clock that does not wait, such as an immediate
+/// clock, the operation begins cancelled, too; if the calling task was cancelled before the call, the
+/// operation's error is thrown unchanged. A deadline that is 2⁶² seconds away or more never passes.
 ///
 /// If a clock's `sleep` ignores cancellation, the call does not wait for the sleep: it returns when
 /// the operation ends.

@@ -105,10 +105,23 @@ public nonisolated(nonsending) func withRetry<C: Clock, Return: ~Copyable, Failu
   if shouldRetry: (Failure) -> Bool = { _ in true },
   operation: nonisolated(nonsending) () async throws(Failure) -> Return
 ) async throws(Failure) -> Return where C.Duration == Duration {
-  var generator = SystemRandomNumberGenerator()
+  var generator = SystemGenerator()
   return try await withRetry(
     attempts: attempts, backoff: backoff, budget: budget, tolerance: tolerance, clock: clock,
     using: &generator, if: shouldRetry, operation: operation)
+}
+
+/// The system's generator, with a size.
+///
+/// `SystemRandomNumberGenerator` is empty, so a variable of it has no address of its own. ThreadSanitizer reports a race
+/// if several tasks pass such variables `inout`.
+private struct SystemGenerator: RandomNumberGenerator {
+  private var base = SystemRandomNumberGenerator()
+  private var size: UInt8 = 0
+
+  init() {}
+
+  mutating func next() -> UInt64 { base.next() }
 }
 
 /// The delays before further attempts at an operation that fails.

@@ -1,4 +1,5 @@
 import Clocks
+import Synchronization
 import TestTraits
 import Testing
 import TimeoutTask
@@ -35,6 +36,50 @@ import TimeoutTask
       #expect(try await withTimeout(.seconds(1), clock: YieldingClock()) { Task.isCancelled })
       #expect(await Self.workBeginsCancelled(ImmediateClock()))
       #expect(await Self.workBeginsCancelled(YieldingClock()))
+    }
+  }
+
+  /// A clock whose sleeps end immediately, although its time does not move.
+  private struct StillClock: Clock {
+    let now = ContinuousClock.now
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
+  }
+
+  @Test func workBeginsCancelledIfTheSleepOfItsTimerHasEnded() async {
+    for _ in 0..<testCount() / 10 {
+      await withTaskGroup(of: Bool.self) { group in
+        for _ in 0..<50 { group.addTask { await Self.workBeginsCancelled(StillClock()) } }
+        for await beginsCancelled in group { #expect(beginsCancelled) }
+      }
+    }
+  }
+
+  /// Thread A escalates a task while thread B adds the task to those that wait for the work.
+  @Test func anEscalationAtAnyMomentReachesTheWork() async throws {
+    final class Flag: Sendable { let isSet = Atomic(false) }
+    let threads = RacingThreads(1)
+    defer { threads.end() }
+    for round in 0..<500 {
+      let task = TimeoutTask(seconds: 600, priority: .background) {
+        for _ in 0..<10_000 {
+          if Task.currentPriority >= .high { break }
+          try await Task.sleep(for: .milliseconds(1))
+        }
+        return Task.currentPriority
+      }
+      let begins = Flag()
+      let waiter = Task(priority: .background) {
+        begins.isSet.store(true, ordering: .relaxed)
+        return try await task.value
+      }
+      await threads.run { _ in
+        while !begins.isSet.load(ordering: .relaxed) {}
+        for _ in 0..<round % 100 { _ = begins.isSet.load(ordering: .relaxed) }
+        waiter.escalatePriority(to: .high)
+      }
+      try #require(await waiter.value >= .high)
     }
   }
 

@@ -113,6 +113,44 @@ import Testing
     }
   }
 
+  /// A clock of unsigned nanoseconds, which began two minutes ago. Its arithmetic traps before its origin.
+  private struct YoungClock: Clock {
+    struct Instant: InstantProtocol {
+      var nanoseconds: UInt64
+
+      func advanced(by duration: Swift.Duration) -> Self {
+        let nanoseconds = Int64(duration.attoseconds / 1_000_000_000)
+        return Self(
+          nanoseconds: nanoseconds < 0
+            ? self.nanoseconds - nanoseconds.magnitude : self.nanoseconds + nanoseconds.magnitude)
+      }
+
+      func duration(to other: Self) -> Swift.Duration {
+        .nanoseconds(Int64(other.nanoseconds)) - .nanoseconds(Int64(nanoseconds))
+      }
+
+      static func < (lhs: Self, rhs: Self) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
+    }
+
+    let now = Instant(nanoseconds: 120_000_000_000)
+    var minimumResolution: Swift.Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws {
+      try await Task.sleep(for: .seconds(3600))
+    }
+  }
+
+  /// No call traps.
+  @Test func theRangeOfAClockMayBeginShortlyBeforeNow() async throws {
+    let clock = YoungClock()
+    for seconds in [0, 1, 59, 119, 120] {
+      let past = clock.now.advanced(by: .seconds(-seconds))
+      await #expect(throws: TimeoutError.self) {
+        try await withDeadline(past, clock: clock) { try Task.checkCancellation() }
+      }
+    }
+  }
+
   /// Where all sleeps are certainly real, timeouts take another way.
   @Test(.unless(.executorsCannotDelay))
   func inRealTimeTolerancesAndInstantsMayBeExtreme() async throws {
