@@ -1,3 +1,4 @@
+import Clocks
 import ClocksSupport
 import Foundation
 
@@ -54,6 +55,24 @@ final class ChildProcesses {
       sigaddset(&signals, number)
     }
     pthread_sigmask(SIG_BLOCK, &signals, nil)
+    Self.adoptOrphans()
+  }
+
+  /// Makes a descendant of this process its child when the descendant's parent ends, so that `endAll` finds it.
+  private static func adoptOrphans() {
+    #if os(Linux)
+      typealias Control = @convention(c) (CInt, UInt, UInt, UInt, UInt) -> CInt
+      // 36 is `PR_SET_CHILD_SUBREAPER`.
+      _ = RuntimeSymbol.function("prctl", as: Control.self)?(36, 1, 0, 0, 0)
+    #endif
+  }
+
+  /// Lets signals end this process, which runs no other process from now on.
+  func finish() {
+    for number in [SIGINT, SIGTERM, SIGHUP] where sigismember(&signals, number) == 1 {
+      signal(number, SIG_DFL)
+    }
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
   }
 
   private static func isIgnored(_ action: sigaction) -> Bool {
@@ -139,7 +158,7 @@ final class ChildProcesses {
   }
 
   private func killTree(of process: pid_t) {
-    for member in ProcessTree.descendants(of: process) { kill(member.id, SIGKILL) }
+    for member in ProcessTree.descendants(of: process) { kill(member, SIGKILL) }
     kill(-process, SIGKILL)
   }
 
@@ -154,7 +173,6 @@ final class ChildProcesses {
 
   /// Ends all children, and then this process, by the signal that this process received.
   private func endAll(_ number: CInt) -> Never {
-    let members = running.keys.flatMap(ProcessTree.descendants)
     for process in running.keys { kill(-process, number) }
     // The children get two seconds, in which `swift test` can end its test process.
     let deadline = SuspendingClock.now + .seconds(2)
@@ -162,7 +180,14 @@ final class ChildProcesses {
       if nextSignal() == SIGCHLD { reap { _, _ in } }
     }
     for process in running.keys { kill(-process, SIGKILL) }
-    for member in members where member.isAlive { kill(member.id, SIGKILL) }
+    // A process may start another one before it is killed, and its children become children of this process then.
+    for _ in 0..<100 {
+      while waitpid(-1, nil, WNOHANG) > 0 {}
+      let members = ProcessTree.descendants(of: getpid())
+      if members.isEmpty { break }
+      for member in members { kill(member, SIGKILL) }
+      usleep(10_000)
+    }
     interrupted()
     signal(number, SIG_DFL)
     pthread_sigmask(SIG_UNBLOCK, &signals, nil)
@@ -224,36 +249,26 @@ final class ChildProcesses {
 
 /// The processes of the machine, as far as the kernel lists them (Linux).
 enum ProcessTree {
-  struct Member {
-    var id: pid_t
-    var parent: pid_t
-    /// When the process began, in ticks since the machine started. Needed because an id may be used again.
-    var start: String
-
-    var isAlive: Bool { ProcessTree.member(id)?.start == start }
-  }
-
   /// Returns the children of a process, their children, and so on. O(processes of the machine).
-  static func descendants(of process: pid_t) -> [Member] {
+  static func descendants(of process: pid_t) -> [pid_t] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-    let all = Dictionary(grouping: names.compactMap { pid_t($0) }.compactMap(member), by: \.parent)
-    var found: [Member] = []
+    let all = Dictionary(grouping: names.compactMap { pid_t($0) }, by: parent)
+    var found: [pid_t] = []
     var next = [process]
     while let parent = next.popLast() {
-      found += all[parent] ?? []
-      next += all[parent]?.map(\.id) ?? []
+      let children = all[parent] ?? []
+      found += children
+      next += children
     }
     return found
   }
 
-  private static func member(_ id: pid_t) -> Member? {
-    guard let text = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
-      // The name of the program is in parentheses, and may contain any character.
+  private static func parent(of process: pid_t) -> pid_t? {
+    guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+      // The name of the program is in parentheses, and may contain any character. The state follows.
       let end = text.lastIndex(of: ")")
     else { return nil }
-    let fields = text[end...].split(separator: " ").dropFirst()
-    guard fields.count > 19, let parent = pid_t(fields[fields.startIndex + 1]) else { return nil }
-    return Member(id: id, parent: parent, start: String(fields[fields.startIndex + 19]))
+    return text[end...].split(separator: " ").dropFirst(2).first.flatMap { pid_t($0) }
   }
 }
 

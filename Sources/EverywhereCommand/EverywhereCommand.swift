@@ -19,9 +19,20 @@ struct EverywhereCommand {
       fail(problem.description)
       exit(127)
     } catch {
-      fail("\(error)")
+      fail(text(of: error))
       exit(70)
     }
+  }
+
+  /// Returns the path and the reason of an error of a file; the whole error if it has none.
+  private static func text(of error: any Error) -> String {
+    guard let error = error as? CocoaError, let path = error.filePath ?? error.url?.path else {
+      return "\(error)"
+    }
+    let reason = (error.underlying as? POSIXError).map {
+      String(cString: strerror(Int32($0.errorCode)))
+    }
+    return "cannot use \(path): \(reason ?? error.localizedDescription)"
   }
 
   static func fail(_ text: String) {
@@ -72,22 +83,39 @@ struct EverywhereCommand {
     if report.hasFailures {
       // The run in real time takes as long as the tests sleep. It is left out if they sleep for five minutes or more.
       if first.virtualSeconds < 300 { report.addBaseline(try runner.runInRealTime(first)) }
-      let seeds = Set(report.orderDependent.map(\.seed)).sorted()
-      for (seed, run) in zip(seeds, try runner.replay(first, seeds: seeds)) {
-        for test in report.orderDependent where test.seed == seed {
-          let again =
-            test.mayBeCutOff ? try runner.replay(first, test: test.name, seed: seed) : run
-          report.addReplay(of: test.name, again, isAlone: test.mayBeCutOff)
-        }
-      }
+      try repeatTests(of: first, with: runner, in: &report)
     }
     let text = report.text
     // Printing ends the process if the reader of its output has ended, so it comes last.
     clean()
+    children.finish()
     let written = isReportADevice ? nil : Result { try write(report) }
     print(text)
     try (written ?? Result { try write(report) }).get()
     return options.orders > 1 ? (report.hasFailures ? 1 : code) : code
+  }
+
+  /// Repeats the tests that pass in some orders and fail in others, and those whose process ended.
+  private func repeatTests(
+    of first: RunRecords, with runner: SuiteRunner, in report: inout SuiteReport
+  ) throws {
+    let tests = report.testsToRepeat
+    let seeds = Set(tests.filter { !$0.isAlone }.map(\.seed)).sorted()
+    for (seed, run) in zip(seeds, try runner.replay(first, seeds: seeds)) {
+      for test in tests where test.seed == seed && !test.isAlone {
+        report.addReplay(of: test.name, run, isAlone: false)
+      }
+    }
+    // Hundreds of tests may have been under way when the process ended.
+    let end = ContinuousClock.now + .seconds(60)
+    for test in tests where test.isAlone {
+      if ContinuousClock.now < end {
+        let run = try runner.replay(first, test: test.name, seed: test.seed)
+        report.addReplay(of: test.name, run, isAlone: true)
+      } else {
+        report.addNoReplay(of: test.name)
+      }
+    }
   }
 
   /// Removes an earlier report: if this run ended early, it would look like the report of this run. Keeps a link to it.

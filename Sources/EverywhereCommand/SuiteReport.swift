@@ -5,10 +5,10 @@ import Foundation
 struct SuiteReport {
   let options: Options
   let realSeconds: Double
-  private var entries: [String: Entry] = [:]
+  var entries: [String: Entry] = [:]
   private var runs = 0
   private var crashes = 0
-  private var baselineSeconds: Double?
+  var baselineSeconds: Double?
 
   struct Entry {
     var first = RunRecords.Test()
@@ -55,15 +55,6 @@ struct SuiteReport {
 
   var hasFailures: Bool { crashes > 0 || entries.values.contains { $0.failed > 0 } }
 
-  /// The tests that pass in some orders and fail in others, each with a seed with which it fails.
-  ///
-  /// A test of Swift Testing whose process ended has to be repeated alone: another test may be the cause.
-  var orderDependent: [(name: String, seed: UInt64, mayBeCutOff: Bool)] {
-    entries.filter { $0.value.passed > 0 && $0.value.failed > 0 && !$0.value.isInRealTime }
-      .sorted { $0.key < $1.key }
-      .compactMap { name, entry in entry.failingSeed.map { (name, $0, entry.mayBeCutOff) } }
-  }
-
   mutating func add(_ run: RunRecords) {
     runs += 1
     crashes += run.crashes
@@ -86,24 +77,6 @@ struct SuiteReport {
       }
       entries[name] = entry
     }
-  }
-
-  mutating func addBaseline(_ run: RunRecords) {
-    baselineSeconds = run.realSeconds
-    for (name, test) in run.tests { entries[name]?.baseline = test }
-  }
-
-  /// Notes whether a test fails again in the order in which it failed.
-  ///
-  /// - Parameter isAlone: Whether the run had no other test.
-  mutating func addReplay(of name: String, _ run: RunRecords, isAlone: Bool) {
-    entries[name]?.failsAgain = run.tests[name]?.hasPassed == false
-    guard entries[name]?.failsAgain == false else { return }
-    entries[name]?.isCutOff = isAlone
-    entries[name]?.reasons.append(
-      isAlone
-        ? "does not fail alone in that order: another test may have ended the process"
-        : "does not fail again in the order in which it failed: it depends on more than the order")
   }
 
   private func token(_ name: String, _ entry: Entry) -> String? {

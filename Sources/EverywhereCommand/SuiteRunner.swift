@@ -36,6 +36,14 @@ final class SuiteRunner {
     // The variable that names the library is a list, which a space or a colon divides.
     if library.contains(where: { " :".contains($0) }) {
       let link = records.appendingPathComponent(Self.libraryName).path
+      if link.contains(where: { " :".contains($0) }) {
+        EverywhereCommand.fail(
+          """
+          a library whose path has a space or a colon cannot be preloaded, neither \(library) nor a link in \
+          \(records.path). Set TMPDIR to a folder without them.
+          """)
+        return 1
+      }
       try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: library)
       library = link
     }

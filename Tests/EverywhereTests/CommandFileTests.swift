@@ -194,6 +194,27 @@ extension EverywhereCommandTests {
         arguments: ["/bin/sh", "-c", "grep -c libClocksEverywhere.so /proc/self/maps"])
       #expect(child.exitCode == 0, "\(child.standardError)")
       #expect(!child.standardError.contains("LD_PRELOAD"), "\(child.standardError)")
+
+      // A link in the temporary folder does not help if that has a space, too.
+      let none = try await ChildProcess.run(
+        "\(folder)/\(command.lastPathComponent)", arguments: ["/bin/sh", "-c", "true"],
+        environment: ["TMPDIR": folder])
+      #expect(none.exitCode == 1)
+      #expect(
+        none.standardError.contains("Set TMPDIR to a folder without them."),
+        "\(none.standardError)")
+    }
+  }
+
+  @Test(.enabled(if: isTested)) func anErrorOfAFileNamesItAndTheReason() async throws {
+    try await withTemporaryPath { path in
+      try Data().write(to: URL(fileURLWithPath: path))
+      let child = try await ChildProcess.run(
+        ChildProcess.command, arguments: ["/bin/sh", "-c", "true"], environment: ["TMPDIR": path])
+      #expect(child.exitCode == 70)
+      let error = child.standardError
+      #expect(error.hasPrefix("clocks-everywhere: cannot use \(path)/"), "\(error)")
+      #expect(error.hasSuffix(": Not a directory\n"), "\(error)")
     }
   }
 

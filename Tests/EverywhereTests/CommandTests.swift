@@ -219,6 +219,24 @@ import Testing
         "    does not fail alone in that order: another test may have ended the process"))
   }
 
+  /// Two tests run when their process ends, in each run. Only one of them ends it.
+  @Test(.enabled(if: isTested)) func aTestIsNotBlamedForTheEndOfItsProcess() async throws {
+    let child = try await run(
+      [], filter: "endsItsProcess\\(|runsMeanwhile", ["EVERYWHERE_MISBEHAVES": "end"], exits: 137)
+    let lines = child.standardOutput.split(separator: "\n").map(String.init)
+    let title = try #require(
+      lines.firstIndex(of: "The process ended while these tests ran:"), "\(lines)")
+    let suite = "  EverywhereTests.EverywhereSamples"
+    let ended = "    The process ended while this test ran."
+    #expect(
+      lines[(title + 1)...] == [
+        "\(suite)/runsMeanwhile()", ended,
+        "    does not fail alone in that order: another test may have ended the process",
+        "Failed, and missing in the repetition in real time, which ended early:",
+        "\(suite)/endsItsProcess()", ended, "    fails alone, too",
+      ])
+  }
+
   /// A name with spaces and quotation marks is one word of the command that replays it.
   @Test(.enabled(if: isTested)) func namesAreQuoted() async throws {
     let child = try await run(["--orders", "8"], filter: "prüft", exits: 1)
@@ -233,11 +251,15 @@ import Testing
   }
 
   /// The process of a test that never ends, however the command ends.
+  ///
+  /// The test has started another process, whose parent has ended. Only a command that is killed cannot end that one.
   @Test(
     .enabled(if: isTested),
     arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL].filter { !isIgnored($0) })
   func testProcessesEndWithTheCommand(_ number: CInt) async throws {
     try await withTemporaryPath { folder in
+      let orphanFile = "\(folder)-orphan"
+      defer { unlink(orphanFile) }
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let process = Process()
       process.executableURL = URL(fileURLWithPath: ChildProcess.command)
@@ -245,20 +267,29 @@ import Testing
         ChildProcess.testBundle, "--testing-library", "swift-testing", "--filter",
         "EverywhereSamples/hangs",
       ]
-      process.environment = ProcessInfo.processInfo.environment.merging([
-        "EVERYWHERE_SAMPLES": "1", "EVERYWHERE_MISBEHAVES": "hang", "TMPDIR": folder,
-      ]) { $1 }
+      process.environment = ProcessInfo.processInfo.environment.merging(
+        [
+          "EVERYWHERE_SAMPLES": "1", "EVERYWHERE_MISBEHAVES": "hang", "TMPDIR": folder,
+          "EVERYWHERE_ORPHAN": number == SIGKILL ? nil : orphanFile,
+        ].compactMapValues { $0 }
+      ) { $1 }
       process.standardOutput = FileHandle.nullDevice
       process.standardError = FileHandle.nullDevice
       try process.run()
       defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
       let attempts = 5000  // of 20 ms: 100 s
       var child: pid_t?
-      for _ in 0..<attempts where child == nil && process.isRunning {
+      var orphan: pid_t?
+      let hasOrphan = number != SIGKILL
+      for _ in 0..<attempts
+      where (child == nil || hasOrphan && orphan == nil) && process.isRunning {
         try await Task.sleep(for: .milliseconds(20))
         let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String }
         child = files?.first { $0.hasSuffix(".jsonl") }.flatMap {
           pid_t(URL(fileURLWithPath: $0).deletingPathExtension().lastPathComponent)
+        }
+        orphan = (try? String(contentsOfFile: orphanFile, encoding: .utf8)).flatMap {
+          pid_t($0.trimmingCharacters(in: .newlines))
         }
       }
       let test = try #require(child, "the command has ended, or its test has not begun")
@@ -275,6 +306,8 @@ import Testing
         try await Task.sleep(for: .milliseconds(20))
       }
       #expect(!Self.isRunning(test))
+      if let orphan { #expect(!Self.isRunning(orphan)) }
+      #expect((orphan != nil) == hasOrphan)
       if number != SIGKILL {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
       }

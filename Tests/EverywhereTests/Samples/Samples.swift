@@ -175,11 +175,19 @@ private actor Entries {
 
   private static let misbehaves = ProcessInfo.processInfo.environment["EVERYWHERE_MISBEHAVES"]
 
-  @Test(.enabled(if: misbehaves == "hang")) func hangs() async {
+  @Test(.enabled(if: misbehaves == "hang")) func hangs() async throws {
+    if let file = ProcessInfo.processInfo.environment["EVERYWHERE_ORPHAN"] {
+      // The parent of `sleep` ends immediately.
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments = ["-c", "sleep 1000 > /dev/null 2>&1 & echo $! > '\(file)'"]
+      try process.run()
+      process.waitUntilExit()
+    }
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
   }
 
-  // MARK: - A process that ends in some orders
+  // MARK: - A process that ends while two tests run
 
   private static let (isOtherRunning, isOver) = (Flag(), Flag())
 
@@ -194,7 +202,12 @@ private actor Entries {
     Self.isOver.set()
   }
 
-  @Test(.enabled(if: misbehaves == "crash")) func runsMeanwhile() async {
+  @Test(.enabled(if: misbehaves == "end")) func endsItsProcess() {
+    for _ in 0..<1_000_000 where !Self.isOtherRunning.isSet { sched_yield() }
+    kill(getpid(), SIGKILL)
+  }
+
+  @Test(.enabled(if: ["crash", "end"].contains(misbehaves))) func runsMeanwhile() async {
     Self.isOtherRunning.set()
     for _ in 0..<100_000 where !Self.isOver.isSet { await Task.yield() }
   }

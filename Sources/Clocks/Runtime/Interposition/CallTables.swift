@@ -15,7 +15,7 @@ package enum RuntimeSymbol {
   }
 
   /// - Parameter type: The exact type of the function, `@convention(c)` or `@convention(thin)`.
-  static func function<Function>(_ name: String, as type: Function.Type) -> Function? {
+  package static func function<Function>(_ name: String, as type: Function.Type) -> Function? {
     address(of: name).map { unsafeBitCast($0, to: type) }
   }
 }
