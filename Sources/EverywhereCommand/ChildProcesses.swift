@@ -181,12 +181,13 @@ final class ChildProcesses {
     }
     for process in running.keys { kill(-process, SIGKILL) }
     // A process may start another one before it is killed, and its children become children of this process then.
-    for _ in 0..<100 {
+    for _ in 0..<20 {
       while waitpid(-1, nil, WNOHANG) > 0 {}
       let members = ProcessTree.descendants(of: getpid())
       if members.isEmpty { break }
       for member in members { kill(member, SIGKILL) }
-      usleep(10_000)
+      // A process that ends sends a signal, and so does the timer.
+      _ = nextSignal()
     }
     interrupted()
     signal(number, SIG_DFL)
