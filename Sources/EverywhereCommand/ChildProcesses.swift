@@ -1,4 +1,3 @@
-import Clocks
 import ClocksSupport
 import Foundation
 
@@ -38,6 +37,8 @@ final class ChildProcesses {
 
   private var running: [pid_t: Running] = [:]
   private var signals = sigset_t()
+  /// A text in the environment of each process of the suite, by which `endAll` finds those whose parents have ended.
+  var mark = ""
   /// Is called before the command ends because it was interrupted.
   var interrupted: () -> Void = {}
 
@@ -55,16 +56,6 @@ final class ChildProcesses {
       sigaddset(&signals, number)
     }
     pthread_sigmask(SIG_BLOCK, &signals, nil)
-    Self.adoptOrphans()
-  }
-
-  /// Makes a descendant of this process its child when the descendant's parent ends, so that `endAll` finds it.
-  private static func adoptOrphans() {
-    #if os(Linux)
-      typealias Control = @convention(c) (CInt, UInt, UInt, UInt, UInt) -> CInt
-      // 36 is `PR_SET_CHILD_SUBREAPER`.
-      _ = RuntimeSymbol.function("prctl", as: Control.self)?(36, 1, 0, 0, 0)
-    #endif
   }
 
   /// Lets signals end this process, which runs no other process from now on.
@@ -180,10 +171,10 @@ final class ChildProcesses {
       if nextSignal() == SIGCHLD { reap { _, _ in } }
     }
     for process in running.keys { kill(-process, SIGKILL) }
-    // A process may start another one before it is killed, and its children become children of this process then.
+    // A process may have started another one after it received the signal, and may do so before it is killed.
     for _ in 0..<20 {
       while waitpid(-1, nil, WNOHANG) > 0 {}
-      let members = ProcessTree.descendants(of: getpid())
+      let members = ProcessTree.descendants(of: getpid()) + ProcessTree.processes(with: mark)
       if members.isEmpty { break }
       for member in members { kill(member, SIGKILL) }
       // A process that ends sends a signal, and so does the timer.
@@ -252,8 +243,7 @@ final class ChildProcesses {
 enum ProcessTree {
   /// Returns the children of a process, their children, and so on. O(processes of the machine).
   static func descendants(of process: pid_t) -> [pid_t] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-    let all = Dictionary(grouping: names.compactMap { pid_t($0) }, by: parent)
+    let all = Dictionary(grouping: all, by: parent)
     var found: [pid_t] = []
     var next = [process]
     while let parent = next.popLast() {
@@ -262,6 +252,21 @@ enum ProcessTree {
       next += children
     }
     return found
+  }
+
+  /// Returns the processes whose environments contain a text. O(processes of the machine).
+  ///
+  /// The kernel shows only the environments of processes of the same user.
+  static func processes(with mark: String) -> [pid_t] {
+    all.filter { process in
+      let data = FileManager.default.contents(atPath: "/proc/\(process)/environ")
+      return process != getpid() && data?.range(of: Data(mark.utf8)) != nil
+    }
+  }
+
+  private static var all: [pid_t] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return names.compactMap { pid_t($0) }
   }
 
   private static func parent(of process: pid_t) -> pid_t? {

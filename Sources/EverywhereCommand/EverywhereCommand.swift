@@ -51,6 +51,7 @@ struct EverywhereCommand {
     let clean = { _ = try? FileManager.default.removeItem(at: records) }
     defer { clean() }
     children.interrupted = clean
+    children.mark = records.path
     removeReport()
     let runner = SuiteRunner(options: options, records: records, children: children)
     let built = try runner.build()

@@ -15,7 +15,7 @@ package enum RuntimeSymbol {
   }
 
   /// - Parameter type: The exact type of the function, `@convention(c)` or `@convention(thin)`.
-  package static func function<Function>(_ name: String, as type: Function.Type) -> Function? {
+  static func function<Function>(_ name: String, as type: Function.Type) -> Function? {
     address(of: name).map { unsafeBitCast($0, to: type) }
   }
 }
