@@ -229,12 +229,15 @@ import Testing
     let suite = "  EverywhereTests.EverywhereSamples"
     let ended = "    The process ended while this test ran."
     #expect(
-      lines[(title + 1)...] == [
+      lines[(title + 1)...].prefix(3) == [
         "\(suite)/runsMeanwhile()", ended,
         "    does not fail alone in that order: another test may have ended the process",
-        "Failed, and missing in the repetition in real time, which ended early:",
-        "\(suite)/endsItsProcess()", ended, "    fails alone, too",
       ])
+    // On a busy machine, the other test may have ended when the process of the repetition in real time ends. Then it is
+    // known that this test fails there, too.
+    let culprit = try #require(lines.firstIndex(of: "\(suite)/endsItsProcess()"), "\(lines)")
+    #expect(lines[(culprit + 1)...].prefix(2) == [ended, "    fails alone, too"])
+    #expect(!lines.contains { $0.hasPrefix("Passes in") || $0.contains("--real") }, "\(lines)")
   }
 
   /// A name with spaces and quotation marks is one word of the command that replays it.

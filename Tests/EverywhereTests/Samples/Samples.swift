@@ -202,7 +202,10 @@ private actor Entries {
     Self.isOver.set()
   }
 
+  private static let isEnding = Flag()
+
   @Test(.enabled(if: misbehaves == "end")) func endsItsProcess() {
+    Self.isEnding.set()
     for _ in 0..<1_000_000 where !Self.isOtherRunning.isSet { sched_yield() }
     kill(getpid(), SIGKILL)
   }
@@ -210,6 +213,8 @@ private actor Entries {
   @Test(.enabled(if: ["crash", "end"].contains(misbehaves))) func runsMeanwhile() async {
     Self.isOtherRunning.set()
     for _ in 0..<100_000 where !Self.isOver.isSet { await Task.yield() }
+    // The other test is about to end the process.
+    while Self.isEnding.isSet { await Task.yield() }
   }
 
   /// The child process ends during a test, as it should.
