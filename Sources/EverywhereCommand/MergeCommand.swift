@@ -19,19 +19,15 @@ struct MergeCommand {
 
   init(_ arguments: [String]) throws {
     var rest = arguments[...]
-    while let argument = rest.popFirst() {
-      switch argument {
-      case "--help", "-h": throw Options.Problem.help(Self.help)
-      case "--output":
-        guard let value = rest.popFirst() else {
-          throw Options.Problem.wrong("--output needs a value")
-        }
-        output = value
-      case _ where argument.hasPrefix("-"):
-        throw Options.Problem.wrong("\(argument) is not an option of merge\n\(Self.help)")
-      default: folders.append(argument)
+    while let argument = rest.first, argument != "--" {
+      if argument == "--help" || argument == "-h" { throw Options.Problem.help(Self.help) }
+      if argument.hasPrefix("-") {
+        output = try Options.popOption(of: &rest, all: ["--output"]).value
+      } else {
+        folders.append(rest.removeFirst())
       }
     }
+    folders += rest.dropFirst()
     guard !folders.isEmpty else {
       throw Options.Problem.wrong("merge needs a folder\n\(Self.help)")
     }

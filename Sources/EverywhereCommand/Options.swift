@@ -45,18 +45,12 @@ struct Options: Sendable {
   init(_ arguments: [String]) throws {
     var rest = arguments[...]
     while let argument = rest.first, argument.hasPrefix("-") {
-      rest = rest.dropFirst()
       if argument == "--help" || argument == "-h" { throw Problem.help(Self.help) }
-      if argument == "--" { break }
-      // `--orders=50` is `--orders 50`.
-      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let option = String(parts[0])
-      guard Self.all.contains(option) else {
-        throw Problem.wrong("\(option) is not an option; see --help")
+      if argument == "--" {
+        rest.removeFirst()
+        break
       }
-      guard let value = parts.count > 1 ? String(parts[1]) : rest.popFirst(), !value.isEmpty else {
-        throw Problem.wrong("\(option) needs a value")
-      }
+      let (option, value) = try Self.popOption(of: &rest, all: Self.all)
       try set(option, to: value)
     }
     command = Array(rest)
@@ -72,6 +66,21 @@ struct Options: Sendable {
   }
 
   private static let all = ["--orders", "--seed", "--replay", "--report", "--real", "--only"]
+
+  /// Removes an option and its value: `--orders 50` or `--orders=50`.
+  static func popOption(
+    of arguments: inout ArraySlice<String>, all: [String]
+  ) throws -> (option: String, value: String) {
+    let parts = arguments.removeFirst()
+      .split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard all.contains(parts[0]) else {
+      throw Problem.wrong("\(parts[0]) is not an option; see --help")
+    }
+    guard let value = parts.count > 1 ? parts[1] : arguments.popFirst(), !value.isEmpty else {
+      throw Problem.wrong("\(parts[0]) needs a value")
+    }
+    return (parts[0], value)
+  }
 
   private mutating func set(_ option: String, to value: String) throws {
     switch option {

@@ -324,6 +324,22 @@ import Testing
     }
   }
 
+  @Test(arguments: ["--output FILE FOLDER", "--output=FILE -- FOLDER", "FOLDER --output FILE"])
+  func thePageGoesToAFile(_ arguments: String) async throws {
+    try await withTemporaryPath { folder in
+      try write([report("T/a()", 1, of: 1, orders: [1], classes: [1])], to: folder)
+      let page = try await merge([folder]).standardOutput
+      let file = "\(folder)/page.md"
+      let child = try await merge(
+        arguments.split(separator: " ").map(String.init).map {
+          $0.replacing("FILE", with: file).replacing("FOLDER", with: folder)
+        })
+      #expect(child.exitCode == 0 && child.standardOutput.isEmpty, "\(child)")
+      #expect(try String(contentsOfFile: file, encoding: .utf8) == page)
+      #expect(page.contains("| `T/a()` | 1 of 1 |"))
+    }
+  }
+
   @Test func wrongArgumentsHaveAnErrorText() async throws {
     let none = try await merge([])
     #expect(none.exitCode == 64)
@@ -333,7 +349,12 @@ import Testing
     #expect(help.standardOutput.hasPrefix("usage: clocks-everywhere merge [--output FILE] FOLDER"))
     let unknown = try await merge(["--ouput", "x"])
     #expect(unknown.exitCode == 64)
-    #expect(unknown.standardError.contains("--ouput is not an option of merge\n"))
+    #expect(unknown.standardError.contains("--ouput is not an option; see --help\n"))
+    for arguments in [["x", "--output"], ["--output=", "x"]] {
+      let child = try await merge(arguments)
+      #expect(child.exitCode == 64)
+      #expect(child.standardError.contains("--output needs a value\n"))
+    }
     try await withTemporaryPath { folder in
       let missing = try await merge([folder])
       #expect(missing.exitCode == 66)
