@@ -246,6 +246,13 @@ import Testing
   }
 
   @Test(.enabled(if: areThreadsShown && !hasSanitizer), arguments: orders)
+  func blocksSleepBesideATaskThatHasNotBegun(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTFewThreadsSamples", order: order)
+    let tenths = ["testBlocksBesideATaskThatHasNotBegun": 3]
+    #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
+  }
+
+  @Test(.enabled(if: areThreadsShown && !hasSanitizer), arguments: orders)
   func waitsOfDifferentKindsMeet(_ order: String) async throws {
     let seconds = try await passing("EverywhereXCTMixedSamples", order: order)
     #expect(seconds.count == 20)
@@ -378,6 +385,20 @@ import Testing
     let thread = "a thread that the test has started"
     #expect(
       record?.reasons == ["time passes while \(thread) goes on, which may be real work"])
+  }
+
+  /// Time does not jump before threads that it wakes have continued, although no test waits for them any more.
+  @Test(.enabled(if: areThreadsShown), arguments: [true, false])
+  func timeWakesThreadsThatWereAbandoned(isXCTest: Bool) async throws {
+    let (records, child) = try await run(
+      isXCTest ? "EverywhereTests.EverywhereXCTAbandonedSamples" : "EverywhereAbandonedSamples",
+      library: isXCTest ? "xctest" : "swift-testing", ["CLOCKS_BLOCKED_AFTER": "0.5"])
+    #expect(child.exitCode == 0, "\(child.standardOutput)")
+    #expect(records.count == (isXCTest ? 3 : 1))
+    for record in records.values.joined() {
+      #expect(record.passed == true && record.reasons?.isEmpty == false, "\(record)")
+      #expect(record.virtualSeconds.map(Self.withoutReadings) == 0.2, "\(record)")
+    }
   }
 
   @Test(.enabled(if: areThreadsShown)) func timersFromOutsideTestsAreVirtual() async throws {

@@ -70,6 +70,8 @@ extension Scheduler: PausableOwner {
     return scope.options.isUnedited ? .all : .ofXCTest
   }
 
+  var hasAbandonedBlock: Bool { change { $0.idleness.dispatchedBlocks.abandoned > 0 } }
+
   func isOnMain(_ number: Int) -> Bool {
     change { state in
       // A thread with another number does not act. If a parallel job runs on it, that job says where it runs.

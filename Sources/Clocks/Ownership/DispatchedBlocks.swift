@@ -25,6 +25,8 @@ struct DispatchedBlocks {
   private var total = 0
   /// The number of blocks that can run. Stored, because the state is read more often than blocks change.
   private(set) var count = 0
+  /// The number of blocks that have begun, and for which the test no longer waits.
+  private(set) var abandoned = 0
 
   /// Whether a paused, parallel or abandoned job holds the main thread, so that no block of the main queue can run.
   var isMainTaken = false {
@@ -163,6 +165,7 @@ struct DispatchedBlocks {
   mutating func run(_ number: UInt64, on thread: Int32, mark: UInt = 0) -> UnownedBlock? {
     guard var block = blocks[number] else { return nil }
     block.queue.add(number, block, -1)
+    if block.isAbandoned, block.thread != nil { abandoned -= 1 }
     (block.thread, block.mark, block.isAbandoned) = (thread, mark, false)
     block.queue.add(number, block, 1)
     blocks[number] = block
@@ -212,6 +215,9 @@ struct DispatchedBlocks {
   /// The threads of the blocks that have begun.
   var threads: [Int32] { awaited.compactMap(\.thread) }
 
+  /// The threads of the blocks for which the test no longer waits. O(blocks).
+  var abandonedThreads: [Int32] { blocks.values.filter(\.isAbandoned).compactMap(\.thread) }
+
   /// The threads of the blocks that have begun; `nil` if there are no blocks, or if no block of some queue has begun.
   ///
   /// A block that has not begun has no thread. It may wait for a block that has begun on its queue, or on another queue
@@ -235,7 +241,9 @@ struct DispatchedBlocks {
     guard let block = blocks.removeValue(forKey: number) else { return false }
     block.queue.add(number, block, -1)
     countAgain(block.queue)
-    return block.isAbandoned && block.queue.isMain && block.thread != nil
+    guard block.isAbandoned, block.thread != nil else { return false }
+    abandoned -= 1
+    return block.queue.isMain
   }
 
   /// Stops waiting for all blocks; returns the queues' labels in the order in which the blocks came.
@@ -243,6 +251,7 @@ struct DispatchedBlocks {
     let labels = blocks.filter { !$0.value.isAbandoned }.sorted { $0.key < $1.key }
       .map(\.value.queue.identity.label)
     for number in blocks.keys { blocks[number]?.isAbandoned = true }
+    abandoned = blocks.values.count { $0.thread != nil }
     for queue in queues.values {
       (queue.running, queue.waiting) = (0, 0)
       countAgain(queue)
@@ -258,6 +267,7 @@ struct DispatchedBlocks {
     }
     precondition(able == total, "\(total) blocks count, and \(able) can run")
     precondition(count == (areLeftOut ? 0 : total), "\(count) blocks count of \(total)")
+    precondition(abandoned == abandonedThreads.count, "\(abandoned) blocks are abandoned")
     for queue in queues.values {
       let own = blocks.filter { $0.value.queue === queue }
       let barriers = own.filter { $0.value.isBarrier && $0.value.thread == nil }.keys.sorted()

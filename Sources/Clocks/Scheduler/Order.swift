@@ -147,8 +147,13 @@ extension SchedulerState {
   /// Whether time may pass although a job is ready.
   private var mayStall: Bool {
     guard let chooser = order.chooser, chooser.mayStall, let scope else { return false }
-    return scope.mayJump && idleWaiters.isEmpty && !idleness.externalTasks.areOutstanding
+    return mayJump(in: scope) && idleWaiters.isEmpty && !idleness.externalTasks.areOutstanding
       && idleness.dispatchedBlocks.count == 0
+  }
+
+  @_transparent
+  func mayJump(in scope: ScopeState) -> Bool {
+    scope.mayJump(beside: idleness.dispatchedBlocks.abandoned)
   }
 
   /// The sleep to which time may jump in a stall; `nil` if there is none.

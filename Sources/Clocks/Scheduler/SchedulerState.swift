@@ -231,7 +231,7 @@ struct SchedulerState: ~Copyable {
     if let waiter = idleWaiters.first(scopeMovesTime: scope?.movesTime ?? false) {
       return .waiter(waiter)
     }
-    guard let scope, scope.mayJump else { return nil }
+    guard let scope, mayJump(in: scope) else { return nil }
     if idleWaiters.observers.count > 0 { return .waiter(idleWaiters.observers[0]) }
     return scope.virtualClock.hasSleeps ? .jump : nil
   }

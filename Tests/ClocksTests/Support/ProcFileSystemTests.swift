@@ -60,7 +60,7 @@
         #expect(OutsideWork.isAnyThreadBusy)
         #expect(MachineLoad.mayOutsideAct)
         #expect(ProcFileSystem.areSocketsNew)
-        #expect(OutsideWork.turnsIfAllWait(holders: [], paused: [own]) == nil)
+        #expect(OutsideWork.turnsIfAllWait(holders: [], paused: [own], abandoned: []) == nil)
       }
     }
   }

@@ -249,6 +249,31 @@ final class EverywhereXCTHeldSamples: TimedSamples, @unchecked Sendable {
   }
 }
 
+/// A test that depends on the number of Dispatch's threads, so it is the first of its process.
+final class EverywhereXCTFewThreadsSamples: TimedSamples, @unchecked Sendable {
+  /// The method holds its thread before the task begins, so the task begins beside the method.
+  func testBlocksBesideATaskThatHasNotBegun() {
+    let condition = NSCondition()
+    let count = Atomic(0)
+    let task = Task { try await Task.sleep(for: .seconds(100)) }
+    let all = 6 * ProcessInfo.processInfo.activeProcessorCount
+    for _ in 0..<all {
+      DispatchQueue.global().async {
+        Thread.sleep(forTimeInterval: 0.05)
+        condition.lock()
+        count.add(1, ordering: .relaxed)
+        condition.signal()
+        condition.unlock()
+      }
+    }
+    condition.lock()
+    while count.load(ordering: .relaxed) < all { condition.wait() }
+    condition.unlock()
+    check(3)
+    task.cancel()
+  }
+}
+
 /// Synchronous tests with loops that do not wait. They pass in real time, where tasks run in parallel.
 final class EverywhereXCTSpinSamples: TimedSamples, @unchecked Sendable {
   func testSpinsUntilATaskRuns() {

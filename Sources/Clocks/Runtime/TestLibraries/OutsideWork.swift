@@ -56,6 +56,11 @@ enum OutsideWork {
       }
     }
 
+    /// Whether one of the threads runs, or is ready to.
+    static func isAnyRunning(_ threads: [Int32]) -> Bool {
+      threads.contains { systemCall(of: $0).first == "running" }
+    }
+
     /// How the limit of its wait is passed to a system call. The numbers are positions among the call's arguments.
     private enum Limit {
       case none
@@ -168,7 +173,10 @@ enum OutsideWork {
     /// - Parameters:
     ///   - holders: The threads of the test's jobs and blocks. A wait with a limit ends by itself.
     ///   - paused: The threads whose waits end in virtual time. They may wake up in between.
-    static func turnsIfAllWait(holders: Set<Int32>, paused: Set<Int32>) -> Turns? {
+    ///   - abandoned: The threads of blocks for which no test waits any more. They may wait for anything.
+    static func turnsIfAllWait(
+      holders: Set<Int32>, paused: Set<Int32>, abandoned: Set<Int32>
+    ) -> Turns? {
       guard ProcFileSystem.ThreadFile.syscall.isShown,
         holders.allSatisfy({ waitsWithinTheProcess(systemCall(of: $0), isOfBlock: true) })
       else { return nil }
@@ -185,10 +193,11 @@ enum OutsideWork {
           continue
         }
         let isOutside = outside.contains(thread)
-        guard
-          thread == own
-            || (isOutside ? waitsForever(call) : waitsWithinTheProcess(call, isOfBlock: false))
-        else { return nil }
+        let waits =
+          if abandoned.contains(thread) { call.first != "running" } else if isOutside {
+            waitsForever(call)
+          } else { waitsWithinTheProcess(call, isOfBlock: false) }
+        guard thread == own || waits else { return nil }
         // Without the number of its turns, it is not known whether the thread ran between two checks.
         guard
           let number = ProcFileSystem.words(of: thread, in: .schedstat).last.flatMap(UInt64.init)
@@ -208,7 +217,10 @@ enum OutsideWork {
   #else
     static var currentThread: Int32 { 0 }
     static func isMain(_ thread: Int32) -> Bool { false }
-    static func turnsIfAllWait(holders: Set<Int32>, paused: Set<Int32>) -> Turns? { nil }
+    static func turnsIfAllWait(
+      holders: Set<Int32>, paused: Set<Int32>, abandoned: Set<Int32>
+    ) -> Turns? { nil }
+    static func isAnyRunning(_ threads: [Int32]) -> Bool { false }
     @Sendable static func waitsForEvents(_ thread: Int32) -> Bool { false }
   #endif
 }

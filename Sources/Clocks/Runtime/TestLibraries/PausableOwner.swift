@@ -6,6 +6,8 @@ protocol PausableOwner: TaskOwner {
   /// Whether a job is ready, or the instant of a sleep or a timed callback has come.
   var hasReadyWork: Bool { get }
   var pausedWaits: PausedWaits { get }
+  /// Whether a block for which the test no longer waits holds a thread. It may continue because time moves.
+  var hasAbandonedBlock: Bool { get }
 
   /// Whether a thread that runs the owner's jobs is the main thread.
   ///

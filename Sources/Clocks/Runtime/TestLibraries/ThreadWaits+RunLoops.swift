@@ -109,10 +109,9 @@ import Synchronization
     }
 
     private func mayBeForRealWork(until timeout: Duration) -> Bool {
-      guard owner.pausedWaits == .all, OutsideWork.isPossible || RunLoopTimers.isAnyReal(for: owner)
-      else {
-        return false
-      }
+      guard owner.pausedWaits == .all,
+        OutsideWork.isPossible || RunLoopTimers.isAnyReal(for: owner) || owner.hasAbandonedBlock
+      else { return false }
       if quietSlices < 12 { return true }
       return !quietSince.lasts(timeout)
         && (RunLoopTimers.isAnyReal(for: owner) || OutsideWork.isAnyThreadBusy)

@@ -60,6 +60,7 @@ extension Scheduler {
     change { state in
       state.idleness.absenceWasReported()
       state.scope?.mustSetAlarm = true
+      if state.scope?.scope.options.isUnedited == true { state.scope?.pace.workIsAbandoned() }
     }
   }
 }

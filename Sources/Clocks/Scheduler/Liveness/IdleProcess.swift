@@ -31,7 +31,9 @@ enum IdleProcess {
       let paused = Set(ThreadWaits.pausedThreads).subtracting(running)
       let holders = Set(tests.flatMap(\.holders)).subtracting(paused)
       thread = OutsideWork.currentThread
-      turns = OutsideWork.turnsIfAllWait(holders: holders, paused: paused)
+      turns = OutsideWork.turnsIfAllWait(
+        holders: holders, paused: paused,
+        abandoned: Set(Scheduler.all.flatMap(\.abandonedThreads)))
     }
 
     /// Whether no thread ran between two checks, except those that made them.
@@ -136,6 +138,14 @@ extension Scheduler {
   /// The threads of the test's blocks, and of its jobs that run.
   fileprivate var holders: [Int32] { heldThreads + ThreadWaits.holders(of: self).map(\.thread) }
 
+  /// The threads of the blocks for which the test no longer waits.
+  var abandonedThreads: [Int32] {
+    changeWithoutThread {
+      $0.idleness.dispatchedBlocks.abandoned > 0
+        ? $0.idleness.dispatchedBlocks.abandonedThreads : []
+    }
+  }
+
   /// The threads of the test's blocks, and of the job that the scheduler's thread runs.
   var heldThreads: [Int32] { changeWithoutThread { $0.heldThreads } }
 }
@@ -156,8 +166,10 @@ extension SchedulerState {
   /// one each second, counted from the first block of the process. Here the seconds count from the beginning of the
   /// test, as if the test ran alone. So if blocks that began with the test sleep for a second, the thread comes first.
   mutating func awaitsThreadOfDispatch() -> Bool {
-    guard let scope, let block = idleness.dispatchedBlocks.firstThatMayBegin else { return false }
-    guard idleness.ready.isEmpty else { return true }
+    // While a job is ready, time does not move anyway. The job may begin beside the threads that wait.
+    guard let scope, idleness.ready.isEmpty,
+      let block = idleness.dispatchedBlocks.firstThatMayBegin
+    else { return false }
     let virtualClock = scope.virtualClock
     if scope.blockWithoutThread?.number != block {
       scope.blockWithoutThread = (block, virtualClock.now)

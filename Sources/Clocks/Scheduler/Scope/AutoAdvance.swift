@@ -23,12 +23,14 @@ struct AutoAdvance: ~Copyable {
     var mayAwaitScope = false
     /// How many jobs of the tests around the scope have begun or ended.
     var progressAround: UInt64 = 0
+    /// Whether a thread runs that holds a block for which the test no longer waits.
+    var isAbandonedBlockRunning = false
     /// How long a busy machine has kept the process waiting since the alarm was set.
     var withheld = Duration.zero
   }
 
   let autoAdvance: Bool
-  private let jumpsAfter: Duration?
+  private(set) var jumpsAfter: Duration?
   /// Counts the operations under `holding`, which keep time from jumping.
   var holds = 0
   /// Counts the operations under `holding` that no deadline ends.
@@ -83,6 +85,13 @@ struct AutoAdvance: ~Copyable {
     return jumpsAfter == nil && !isTestAroundRunning
   }
 
+  /// Notes that work was abandoned in an unedited suite.
+  ///
+  /// Time may wake a thread that was abandoned. So until it ends, each jump waits for a pause.
+  mutating func workIsAbandoned() {
+    if jumpsAfter == nil { jumpsAfter = .milliseconds(3) }
+  }
+
   /// Notes that something happens, which makes the alarm void.
   mutating func somethingHappens() {
     alarm = nil
@@ -107,6 +116,7 @@ struct AutoAdvance: ~Copyable {
   /// If the test continues until the patience is used up, it probably polls until the scope is over.
   mutating func patienceLeft(_ patience: Int, _ reason: Reason, _ others: Others) -> Int? {
     if reason == .pause {
+      if others.isAbandonedBlockRunning, patience > 0 { return patience - 1 }
       guard isTestAroundRunning else { return others.awaitThread ? patience : nil }
       if others.awaitThread, !others.mayAwaitScope { return patience }
       guard others.progressAround != progressAround else { return nil }

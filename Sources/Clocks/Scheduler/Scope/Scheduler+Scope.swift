@@ -279,7 +279,8 @@ extension Scheduler {
   func alarmRings(_ number: Int) {
     let isThreadAwaited = isThreadAwaitedInTest
     var others = AutoAdvance.Others(
-      areBusy: !isThreadAwaited && Scheduler.isAnyBusy, awaitThread: isThreadAwaited)
+      areBusy: !isThreadAwaited && Scheduler.isAnyBusy, awaitThread: isThreadAwaited,
+      isAbandonedBlockRunning: OutsideWork.isAnyRunning(abandonedThreads))
     if let parent {
       others.progressAround = sequence(first: parent, next: \.parent).reduce(0) { sum, scheduler in
         sum &+ scheduler.change { $0.activity.count }

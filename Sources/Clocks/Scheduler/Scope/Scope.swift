@@ -137,10 +137,12 @@ final class ScopeState {
 
   var movesTime: Bool { pace.autoAdvance && body.isRunning }
 
-  var mayJump: Bool {
+  /// - Parameter abandoned: The number of abandoned blocks, which may continue because time has moved.
+  func mayJump(beside abandoned: Int = 0) -> Bool {
     guard pace.mayPass, body.isRunning else { return false }
     if pace.isPauseOver { return true }
     return scope.options.isUnedited && ThreadWaits.areSeen && !OutsideWork.isPossible
+      && abandoned == 0
   }
 
   /// Whether a task that seems to run, or to be about to, only waits: for a delay of its executor, or in a pause.
@@ -186,7 +188,7 @@ final class ScopeState {
     guard let reason = alarmReason(isAwaited: isAwaited) else { return nil }
     let patience =
       switch reason {
-      case .pause: pace.testAround == nil ? 0 : 10
+      case .pause: pace.testAround == nil ? 20 : 10
       case .stuck: 12
       case .held: 2
       }

@@ -28,6 +28,7 @@
     }
 
     var virtualNow: Duration { .zero }
+    var hasAbandonedBlock: Bool { false }
     var hasReadyWork: Bool { false }
     /// The sleeps that are pending, besides the timed callbacks.
     let sleeps = Atomic(0)

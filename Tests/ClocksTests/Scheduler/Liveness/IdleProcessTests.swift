@@ -47,7 +47,9 @@ import Testing
     sleep(until: .milliseconds(1_000))
     #expect(awaits(&state) == false)
     state.jobIsReady(ReadyJob(of: 2), isFromOutside: false)
-    #expect(awaits(&state) == true, "time need not move for the job that is ready")
+    #expect(awaits(&state) == false, "the job that is ready may begin beside the blocks")
+    state.letTimeMove()
+    #expect(outstanding(state) == [2, 0])
     state.idleness.dispatchedBlocks.run(second, on: 2)
     #expect(awaits(&state) == false)
   }

@@ -44,7 +44,7 @@ import Testing
     let scope = scope()
     _ = scope.body.end()
     #expect(scope.setAlarm(isAwaited: true) == nil)
-    #expect(!scope.mayJump)
+    #expect(!scope.mayJump())
     #expect(!scope.movesTime)
     #expect(scope.ran(for: .seconds(600)) == nil)
     #expect(scope.body.problem == nil)
@@ -108,7 +108,7 @@ import Testing
       alarm = next
     }
     #expect(scope.body.problem == nil)
-    #expect(!scope.mayJump)
+    #expect(!scope.mayJump())
   }
 
   /// The scope waits while the test around it waits for a thread, and while jobs of that test begin or end.
@@ -118,7 +118,7 @@ import Testing
     test.canRun.store(true, ordering: .relaxed)
     scope.pace.testAround = test
     scope.pace.checkTestAround()
-    #expect(!scope.mayJump)
+    #expect(!scope.mayJump())
     var alarm = try #require(scope.setAlarm(isAwaited: true))
     #expect(alarm == .init(number: 1, duration: .seconds(1)))
     for others in [
@@ -132,10 +132,10 @@ import Testing
       }
       alarm = next
     }
-    #expect(!scope.mayJump)
+    #expect(!scope.mayJump())
     test.canRun.store(false, ordering: .relaxed)
     scope.pace.checkTestAround()
-    #expect(scope.mayJump)
+    #expect(scope.mayJump())
   }
 
   @Test func theTestAroundIsWaitedForThoughItStartsDuringThePause() throws {
@@ -154,7 +154,7 @@ import Testing
       Issue.record("it has not waited for the test around it")
       return
     }
-    #expect(!scope.mayJump)
+    #expect(!scope.mayJump())
   }
 
   /// Such a test probably polls. Time waits for it again once it has had nothing to run.
@@ -175,11 +175,11 @@ import Testing
       if next.duration == .seconds(1) { seconds += 1 }
     }
     #expect(seconds == 11)
-    #expect(scope.mayJump)
+    #expect(scope.mayJump())
     scope.pace.somethingHappens()
-    #expect(scope.mayJump)
+    #expect(scope.mayJump())
     scope.pace.ignoresTestAround = false
-    #expect(!scope.mayJump)
+    #expect(!scope.mayJump())
   }
 
   @Test(arguments: [
@@ -194,9 +194,9 @@ import Testing
     scope.pace.checkTestAround()
     let alarm = try #require(scope.setAlarm(isAwaited: true))
     #expect(scope.alarmRings(alarm.number, others) == nil)
-    #expect(scope.mayJump)
+    #expect(scope.mayJump())
     scope.pace.somethingHappens()
-    #expect(!scope.mayJump)
+    #expect(!scope.mayJump())
   }
 
   @Test func aScopeThatWasHeldSinceIsNotStuck() throws {
@@ -280,14 +280,14 @@ import Testing
     let pause = try #require(scope.setAlarm(isAwaited: true))
     scope.pace.somethingHappens()
     _ = scope.alarmRings(pause.number, AutoAdvance.Others())
-    #expect(!scope.mayJump)
+    #expect(!scope.mayJump())
     let next = try #require(scope.setAlarm(isAwaited: true))
     _ = scope.alarmRings(pause.number, AutoAdvance.Others())
-    #expect(!scope.mayJump)
+    #expect(!scope.mayJump())
     _ = scope.alarmRings(next.number, AutoAdvance.Others())
-    #expect(scope.mayJump)
+    #expect(scope.mayJump())
     scope.pace.somethingHappens()
-    #expect(!scope.mayJump)
+    #expect(!scope.mayJump())
   }
 
   // MARK: - Running
