@@ -436,6 +436,19 @@ final class StuckSetUpXCTests: XCTestCase {
   }
 }
 
+/// A command that runs a program on one processor.
+private enum OneProcessor {
+  /// The command, and its arguments before the program; `nil` if it is not installed.
+  static let command: (executable: String, arguments: [String])? = {
+    let executable = "/usr/bin/taskset"
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    guard FileManager.default.isExecutableFile(atPath: executable),
+      let processor = status.firstMatch(of: /Cpus_allowed_list:\s*(\d+)/)
+    else { return nil }
+    return (executable, ["-c", String(processor.1)])
+  }()
+}
+
 /// A test that does not continue is reported. Then it is abandoned, or the process ends.
 @Suite(.enabled(if: areThreadsShown)) struct StuckTestsTests {
   @Test(arguments: [
@@ -457,6 +470,24 @@ final class StuckSetUpXCTests: XCTestCase {
     #expect(output.contains("Test \(test)() failed after"), "\(output)")
     #expect(output.contains("Test \(next)() passed after"), "\(output)")
     #expect(!output.contains(Stuck.end), "\(output)")
+  }
+
+  /// Dispatch adds no thread for one that loops, so the next test gets none of its threads.
+  @Test(.enabled(if: OneProcessor.command != nil), arguments: ["spins", "blocks"])
+  func theNextTestRunsOnOneProcessor(_ test: String) async throws {
+    let (executable, arguments) = try #require(OneProcessor.command)
+    let child = try await ChildProcess.run(
+      executable,
+      arguments: arguments + [
+        ChildProcess.testBundle, "--testing-library", "swift-testing", "--filter",
+        "StuckTraitExamples.*/(\(test)|comesAfter)\\(",
+      ],
+      environment: ["CLOCKS_BLOCKED_AFTER": "0.5", Stuck.variable: "100"], errors: .inOutput)
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(child.issues.count == 1, "\(output)")
+    #expect(output.contains("Test \(test)() failed after"), "\(output)")
+    #expect(output.contains("Test comesAfter() passed after"), "\(output)")
   }
 
   @Test(arguments: [

@@ -23,6 +23,12 @@
       guard let priorScheduling else {
         return runElsewhere(job, after: delay() as? Duration ?? .zero)
       }
+      // Dispatch would end the sleep on a thread of the pool, and a test that was abandoned may hold all of these.
+      if PriorExecutors.areDispatch, isPoolBlocked.load(ordering: .acquiring),
+        let delay = delay() as? Duration
+      {
+        return runElsewhere(job, after: delay)
+      }
       noteRealSleep(job, for: delay() as? Duration)
       prior(priorScheduling, job)
     }
