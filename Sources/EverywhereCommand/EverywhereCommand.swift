@@ -44,9 +44,10 @@ struct EverywhereCommand {
   /// Runs the command as often as needed, and returns the exit code.
   func run() throws -> Int32 {
     let children = ChildProcesses()
-    // The name is new: a command that was killed leaves its folder behind, and process ids are used again.
+    // The name is new: a command that was killed leaves its folder behind, and process ids are used again. It is short,
+    // because tests may have sockets in it (`newTemporaryFolder`).
     let records = FileManager.default.temporaryDirectory
-      .appendingPathComponent("clocks-everywhere-\(UUID())")
+      .appendingPathComponent("clocks-everywhere-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: records, withIntermediateDirectories: true)
     let clean = { _ = try? FileManager.default.removeItem(at: records) }
     defer { clean() }

@@ -67,9 +67,12 @@ final class SuiteRunner {
   func runCommand() throws -> (code: Int32, records: RunRecords) {
     let seed = options.orders > 1 ? nil : options.seed
     let folder = try newFolder()
+    var environment = environment(folder, Order(seed: seed))
+    if seed != nil || options.replay != nil {
+      environment["TMPDIR"] = try newTemporaryFolder(in: folder, 0)
+    }
     let code = try children.run(
-      ChildCommand(
-        arguments: options.commandOfSuite, environment: environment(folder, Order(seed: seed))))
+      ChildCommand(arguments: options.commandOfSuite, environment: environment))
     return (code, RunRecords(folder: folder))
   }
 
@@ -84,6 +87,17 @@ final class SuiteRunner {
     let folder = records.appendingPathComponent("\(runs)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     return folder
+  }
+
+  /// Returns a folder for the temporary files of a process in an order.
+  ///
+  /// The processes of an order draw the same random numbers in each run. If a test leaves a file behind that is named
+  /// by such a number, the next run of the order must not find it. Processes that run together must not share files of
+  /// a fixed name, either. The path is short, because that of a socket has at most 107 bytes.
+  private func newTemporaryFolder(in folder: URL, _ process: Int) throws -> String {
+    let folder = folder.appendingPathComponent("t\(process)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    return folder.path
   }
 
   /// Returns the environment of the processes of a run.
@@ -114,6 +128,9 @@ final class SuiteRunner {
   ) throws -> [RunRecords] {
     let folders = try orders.map { _ in try newFolder() }
     let processes = first.processes.filter { test == nil || Options.runsSwiftTesting($0.arguments) }
+    let temporary = try zip(folders, orders).map { folder, order in
+      try processes.indices.map { order.isReal ? nil : try newTemporaryFolder(in: folder, $0) }
+    }
     var crashes = orders.map { _ in 0 }
     var left = orders.map { _ in processes.count }
     try children.run(
@@ -124,6 +141,7 @@ final class SuiteRunner {
         let real = orders[run].isReal ? 2 * first.virtualSeconds : 0
         let arguments = Options.withoutFiles(processes[process].arguments)
         var environment = environment(folders[run], orders[run])
+        if let folder = temporary[run][process] { environment["TMPDIR"] = folder }
         environment["LLVM_PROFILE_FILE"] = Options.coverageFile(
           inherited: environment["LLVM_PROFILE_FILE"])
         return ChildCommand(

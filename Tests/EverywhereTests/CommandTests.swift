@@ -104,6 +104,25 @@ import Testing
     }
   }
 
+  /// The orders of both commands draw the same names.
+  @Test(.enabled(if: isTested)) func eachProcessOfAnOrderHasAFolderForTemporaryFiles() async throws
+  {
+    try await withTemporaryPath { folder in
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      for _ in 0..<2 {
+        let child = try await run(
+          ["--orders", "5"], filter: "EverywhereTemporarySamples", ["TMPDIR": folder])
+        #expect(
+          child.standardOutput.contains("\nclocks-everywhere: 1 test in 5 orders: 1 passed in all"),
+          "\(child.standardOutput)")
+      }
+      _ = try await run(["--seed", "2"], filter: "EverywhereTemporarySamples", ["TMPDIR": folder])
+      // Those of the two runs first in, first out.
+      let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+      #expect(left.count == 2 && left.allSatisfy { $0.hasPrefix("sample-") }, "\(left)")
+    }
+  }
+
   @Test(
     .enabled(if: isTested),
     arguments: [
