@@ -137,8 +137,11 @@ package enum EverywhereSettings {
   }
 
   /// Returns a number that differs between test cases and between orders, and is the same in a replay.
+  ///
+  /// It also differs between the test cases of one process whose arguments have the same text. The order in which they
+  /// begin may differ in a replay.
   static func salt(for record: EverywhereRecord) -> UInt64 {
-    var mixer = Mixer(seed: record.hash &+ seed)
+    var mixer = Mixer(seed: record.hash &+ seed ^ Mixer.hash(String(record.number)))
     return mixer.next()
   }
 

@@ -21,8 +21,21 @@ package final class EverywhereRecord: Sendable {
   private let lock = Lock(.leaf)
   nonisolated(unsafe) private var state = State()
 
+  /// How many test cases with the same name and arguments this process has run before.
+  let number: UInt64
+
+  /// Guards `counts`. Rank `leaf`.
+  private static let lockOfCounts = Lock(.leaf)
+  /// The number of test cases so far, by their names and arguments.
+  nonisolated(unsafe) private static var counts: [String: UInt64] = [:]
+
   package init(_ name: String, arguments: String = "") {
     (self.name, self.arguments) = (name, arguments)
+    number = Self.lockOfCounts.withLock {
+      let number = Self.counts[name + "\n" + arguments, default: 0]
+      Self.counts[name + "\n" + arguments] = number + 1
+      return number
+    }
     EverywhereRecords.write([("began", .text(name)), ("arguments", .text(arguments))])
   }
 
