@@ -520,6 +520,26 @@ guarantee(
     ("ThreadWaits.runInnerLoop", "endsAfterSource && seconds <= Self.longestPoll", "endsAfterSource"),
 )
 guarantee(
+    "A thread that was abandoned, and that virtual time wakes, continues before time jumps again",
+    "EverywhereSampleTests",
+    ("ScopeState.mayJump", "&& abandoned == 0", ""),
+    ("AutoAdvance.workIsAbandoned", "if jumpsAfter == nil { jumpsAfter = .milliseconds(3) }", ""),
+    ("AutoAdvance.patienceLeft", "if others.isAbandonedBlockRunning, patience > 0 { return patience - 1 }", ""),
+    ("ThreadWaits.mayBeForRealWork", " || owner.hasAbandonedBlock", ""),
+    ("OutsideWork.turnsIfAllWait", "abandoned.contains(thread)", "false"),
+)
+guarantee(
+    "A test that was abandoned on the only processor keeps no other test from continuing",
+    "StuckTestsTests",
+    ("RuntimeHooks.passOn", "isPoolBlocked.load(ordering: .acquiring)", "false"),
+)
+guarantee(
+    "Tests in an order share no temporary files, and leave none to the next run",
+    "EverywhereCommandTests",
+    ("EverywhereSettings.salt", " ^ Mixer.hash(String(record.number))", ""),
+    ("SuiteRunner.repeat", "if let folder = temporary[run][process] {", "if let folder = temporary[0][0] {"),
+)
+guarantee(
     "A test goes on whose threads wait for each other, and is exact again when they do",
     "EverywhereSampleTests|JobPauseTests|ThreadWaitsTests|BlockQueueTests|IdleProcessTests|ClockReadingsTests",
     ("ThreadWaits.becomeParallel", "block = owner.workBegan(on: .parallelJob)", "block = 0"),
@@ -541,6 +561,7 @@ guarantee(
     ("ThreadWaits.ofAnyKind", "waits.owner.pausedWaits == .all", "waits.owner.pausedWaits == .all, waits.work != .block"),
     ("EverywhereRecords.file", "Environment.everywhereRecorder == nil, ", ""),
     ("SchedulerState.isPatient", "&+ idleness.dispatchedBlocks.changes", "&+ 0"),
+    ("SchedulerState.awaitsThreadOfDispatch", "idleness.ready.isEmpty,", ""),
     ("OutsideWork.waitsForever", "watchedFiles(words)?.allSatisfy { !isArmedTimer($0) } ?? false", "true"),
     ("ThreadWaits.holders", "all.filter { $0.work != .job } + externalJobs", "all.filter { $0.work == .method } + externalJobs"),
     ("ThreadWaits.paused", "holdsTime: instant == 0 && polls < Self.mostPolls, ", ""),
