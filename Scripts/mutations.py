@@ -532,6 +532,7 @@ guarantee(
     "A test that was abandoned on the only processor keeps no other test from continuing",
     "StuckTestsTests",
     ("RuntimeHooks.passOn", "isPoolBlocked.load(ordering: .acquiring)", "false"),
+    ("StuckTests.awaitedTasks", "guard isAnyThreadHeld, RealSleeps.waitsForThread(task.id) else { return nil }", "return nil"),
 )
 guarantee(
     "Tests in an order share no temporary files, and leave none to the next run",

@@ -447,6 +447,17 @@ private enum OneProcessor {
     else { return nil }
     return (executable, ["-c", String(processor.1)])
   }()
+
+  /// Runs examples in a child process.
+  static func run(_ tests: String) async throws -> ChildProcess {
+    let (executable, arguments) = try #require(command)
+    return try await ChildProcess.run(
+      executable,
+      arguments: arguments + [
+        ChildProcess.testBundle, "--testing-library", "swift-testing", "--filter", tests,
+      ],
+      environment: ["CLOCKS_BLOCKED_AFTER": "0.5", Stuck.variable: "100"], errors: .inOutput)
+  }
 }
 
 /// A test that does not continue is reported. Then it is abandoned, or the process ends.
@@ -475,19 +486,22 @@ private enum OneProcessor {
   /// Dispatch adds no thread for one that loops, so the next test gets none of its threads.
   @Test(.enabled(if: OneProcessor.command != nil), arguments: ["spins", "blocks"])
   func theNextTestRunsOnOneProcessor(_ test: String) async throws {
-    let (executable, arguments) = try #require(OneProcessor.command)
-    let child = try await ChildProcess.run(
-      executable,
-      arguments: arguments + [
-        ChildProcess.testBundle, "--testing-library", "swift-testing", "--filter",
-        "StuckTraitExamples.*/(\(test)|comesAfter)\\(",
-      ],
-      environment: ["CLOCKS_BLOCKED_AFTER": "0.5", Stuck.variable: "100"], errors: .inOutput)
+    let child = try await OneProcessor.run("StuckTraitExamples.*/(\(test)|comesAfter)\\(")
     let output = child.standardOutput
     #expect(child.exitCode == 1, "\(output)")
     #expect(child.issues.count == 1, "\(output)")
     #expect(output.contains("Test \(test)() failed after"), "\(output)")
     #expect(output.contains("Test comesAfter() passed after"), "\(output)")
+  }
+
+  /// The sleep of the other test began before the report, so Dispatch has the job that ends it, but no thread for it.
+  @Test(.enabled(if: OneProcessor.command != nil))
+  func theProcessEndsIfALoopHoldsTheThreadOfTheLastTest() async throws {
+    let child = try await OneProcessor.run("StuckExamples.*/(spinsWithAClock|slowInRealTime)\\(")
+    let output = child.standardOutput
+    #expect(child.exitCode == 1, "\(output)")
+    #expect(child.issues.count == 1, "\(output)")
+    #expect(output.contains("\(Stuck.end) 1 stuck test is left."), "\(output)")
   }
 
   @Test(arguments: [

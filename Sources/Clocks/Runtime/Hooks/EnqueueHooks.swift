@@ -143,9 +143,10 @@ extension RuntimeHooks {
     return true
   }
 
-  static func noteRealSleep(_ job: UnownedJob, for delay: Duration?) {
+  /// - Parameter isOfDispatch: Whether Dispatch runs the job at the end of the delay.
+  static func noteRealSleep(_ job: UnownedJob, for delay: Duration?, isOfDispatch: Bool = false) {
     guard let task = sleeper(job), let delay else { return }
-    RealSleeps.begin(task, for: delay)
+    RealSleeps.begin(task, for: delay, wake: isOfDispatch ? delayedTask(job) : nil)
   }
 
   /// Captures an unowned job that is to run later, if the thread captures its next job.

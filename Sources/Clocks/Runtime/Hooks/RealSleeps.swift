@@ -13,6 +13,8 @@ enum RealSleeps {
     var task: UInt64 = 0
     /// The task's address. The task is not retained, so the memory may belong to another object.
     var address: UInt = 0
+    /// The task whose only job ends the sleep, if Dispatch runs that job; its address is not retained, either.
+    var wake: (task: UInt64, address: UInt) = (0, 0)
     /// The owner of a block, if there is one.
     var owner: ObjectIdentifier?
 
@@ -22,9 +24,21 @@ enum RealSleeps {
       guard task != 0, TaskStatus.isKnownToBeReadable, TaskStatus.readsCancellation else {
         return true
       }
-      guard let copy = MemoryCopy(ofTask: address), copy.taskID == task else { return false }
-      let status = TaskStatus(flags: copy.half(TaskABI.Task.status))
-      return !status.isCancelled && !status.isOver
+      return Self.status(of: task, at: address).map { !$0.isCancelled && !$0.isOver } ?? false
+    }
+
+    /// Whether the sleep has not ended although its end has passed: Dispatch has no thread for the job that ends it.
+    var waitsForThread: Bool {
+      guard wake.task != 0, end.hasPassed, TaskStatus.isKnownToBeReadable,
+        TaskStatus.readsCancellation, Self.status(of: task, at: address)?.isCancelled == false
+      else { return false }
+      // The task is freed when its job has run.
+      return Self.status(of: wake.task, at: wake.address)?.isOver == false
+    }
+
+    private static func status(of task: UInt64, at address: UInt) -> TaskStatus? {
+      guard let copy = MemoryCopy(ofTask: address), copy.taskID == task else { return nil }
+      return TaskStatus(flags: copy.half(TaskABI.Task.status))
     }
 
     /// Whether the sleep may wake up a test of `other`: as far as is known, it does not belong to another test.
@@ -45,9 +59,14 @@ enum RealSleeps {
   nonisolated(unsafe) private static var limit = 64
 
   /// Notes that a task begins to sleep. Amortized O(1).
-  static func begin(_ task: UnownedTask, for delay: Duration) {
-    let address = unsafeBitCast(task.job, to: UInt.self)
-    add(Sleep(end: RealTime(in: delay), task: task.id, address: address))
+  ///
+  /// - Parameter wake: The task whose job ends the sleep, if Dispatch runs that job.
+  static func begin(_ task: UnownedTask, for delay: Duration, wake: UnownedTask? = nil) {
+    func address(_ task: UnownedTask) -> UInt { unsafeBitCast(task.job, to: UInt.self) }
+    add(
+      Sleep(
+        end: RealTime(in: delay), task: task.id, address: address(task),
+        wake: wake.map { ($0.id, address($0)) } ?? (0, 0)))
   }
 
   #if os(Linux) && canImport(Glibc)
@@ -63,7 +82,9 @@ enum RealSleeps {
     lock.withLock {
       sleeps.append(sleep)
       guard sleeps.count > limit else { return }
-      sleeps.removeAll { $0.end <= now }
+      // Once the pool is blocked, Dispatch gets no further jobs, so the number of sleeps that are kept is limited.
+      let isPoolBlocked = RuntimeHooks.isPoolBlocked.load(ordering: .relaxed)
+      sleeps.removeAll { $0.end <= now && !(isPoolBlocked && $0.wake.task != 0) }
       limit = max(64, sleeps.count * 2)
     }
   }
@@ -72,6 +93,11 @@ enum RealSleeps {
   static func mayWake(_ owner: TaskOwner) -> Bool {
     let now = RealTime(in: .zero)
     return lock.withLock { sleeps }.contains { $0.mayWake(owner) && $0.isUnderWay(at: now) }
+  }
+
+  /// Whether the task's sleep has not ended although its end has passed. O(sleeps).
+  static func waitsForThread(_ task: UInt64) -> Bool {
+    lock.withLock { sleeps }.contains { $0.task == task && $0.waitsForThread }
   }
 
   /// The owner's tasks that sleep, for example `task #12 for 0.9 seconds more`, in the order of their creation.

@@ -29,7 +29,8 @@
       {
         return runElsewhere(job, after: delay)
       }
-      noteRealSleep(job, for: delay() as? Duration)
+      noteRealSleep(
+        job, for: delay() as? Duration, isOfDispatch: PriorExecutors.areDispatch)
       prior(priorScheduling, job)
     }
   }

@@ -107,6 +107,8 @@ enum StuckTests {
         case (.suspended, .task(let other)): addresses.append(other)
         // The task waits for a thread, while stuck tests may hold all threads.
         case (.enqueued, nil) where isAnyThreadHeld: break
+        case (.suspended, nil), (.suspended, .continuation):
+          guard isAnyThreadHeld, RealSleeps.waitsForThread(task.id) else { return nil }
         case (.enqueued, .executor(let identity)) where isAnyThreadHeld:
           guard TaskReader.passesThroughHooks(identity) else { return nil }
         default: return nil
