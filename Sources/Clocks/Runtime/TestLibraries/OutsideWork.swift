@@ -193,11 +193,11 @@ enum OutsideWork {
           continue
         }
         let isOutside = outside.contains(thread)
-        let waits =
-          if abandoned.contains(thread) { call.first != "running" } else if isOutside {
-            waitsForever(call)
-          } else { waitsWithinTheProcess(call, isOfBlock: false) }
-        guard thread == own || waits else { return nil }
+        let isAbandoned = abandoned.contains(thread)
+        guard
+          thread == own || isAbandoned && call.first != "running"
+            || (isOutside ? waitsForever(call) : waitsWithinTheProcess(call, isOfBlock: false))
+        else { return nil }
         // Without the number of its turns, it is not known whether the thread ran between two checks.
         guard
           let number = ProcFileSystem.words(of: thread, in: .schedstat).last.flatMap(UInt64.init)

@@ -30,7 +30,7 @@ struct AutoAdvance: ~Copyable {
   }
 
   let autoAdvance: Bool
-  private(set) var jumpsAfter: Duration?
+  private var jumpsAfter: Duration?
   /// Counts the operations under `holding`, which keep time from jumping.
   var holds = 0
   /// Counts the operations under `holding` that no deadline ends.
