@@ -521,7 +521,7 @@ guarantee(
 )
 guarantee(
     "A thread that was abandoned, and that virtual time wakes, continues before time jumps again",
-    "EverywhereSampleTests",
+    "ScopeStateTests|ProcFileSystemTests|EverywhereSampleTests",
     ("ScopeState.mayJump", "&& abandoned == 0", ""),
     ("AutoAdvance.workIsAbandoned", "if jumpsAfter == nil { jumpsAfter = .milliseconds(3) }", ""),
     ("AutoAdvance.patienceLeft", "if others.isAbandonedBlockRunning, patience > 0 { return patience - 1 }", ""),

@@ -44,8 +44,8 @@ import ClocksSupport
 /// ## Limits
 ///
 /// The clock does not define *when* things happen: of two tasks that sleep one and two seconds, either may
-/// continue first. A task that sleeps in an endless loop yields to others at every hundredth sleep, but never
-/// waits. If a test needs a defined order, or contains such a loop, use `TestClock`.
+/// continue first. Every hundredth sleep on the clock yields, so other tasks run beside an endless loop of sleeps.
+/// But no sleep waits. If a test needs a defined order, or contains such a loop, use `TestClock`.
 public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock, Identifiable,
   Sendable
 {
@@ -69,6 +69,7 @@ public final class ImmediateClock<Duration: DurationProtocol & Hashable>: Clock,
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.offset < rhs.offset }
   }
 
+  /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
 
   /// The latest deadline of any sleep, or the first instant. Guarded by `lock`; only grows.

@@ -218,7 +218,7 @@ package struct HistoryBuilder {
   /// Notes that the running job is a job of a task, because that task does something now. Returns the task's index.
   @discardableResult
   private mutating func acts(_ id: UInt64, _ onActor: Int?) -> Int? {
-    // A task that started the test from outside does not belong to the history.
+    // The runtime's own task that wakes sleeping tasks does not belong to the history.
     guard id != 0, id != waker,
       places[id] != nil || births[id] != nil || id == context.root || running.job,
       let task = see(id)

@@ -71,7 +71,8 @@ extension RunRecord {
       guard let name = decision.choice, !choices.contains(where: { $0.name == name }) else {
         continue
       }
-      // Takes evenly spread options, including the last one. The product of both numbers could overflow.
+      // Takes evenly spread options, including the last one. `(decision.count - 1) * part` could overflow, so the
+      // division comes first.
       let taken = min(decision.count - 1, most)
       let (distance, rest) = (decision.count - 1).quotientAndRemainder(dividingBy: taken)
       for part in 1...taken {

@@ -137,7 +137,7 @@ package struct ScheduleShrinker {
     return nil
   }
 
-  /// Replaces the first step of each constraint by the earliest step with which the failure remains.
+  /// Replaces the first step of each constraint by an earlier one with which the failure remains, found by bisection.
   private nonisolated(nonsending) mutating func sharpen(_ test: Test) async {
     for index in constraints.indices where mayGoOn {
       guard let record = await run(test) else { continue }

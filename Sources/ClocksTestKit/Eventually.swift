@@ -75,7 +75,7 @@ extension TestClock {
     return nil
   }
 
-  /// Moves time from deadline to deadline by exactly `limit`, and expects that `condition` never holds.
+  /// Moves time from deadline to deadline by `limit`, and expects that `condition` never holds. Stops if it does.
   ///
   /// ```swift
   /// await clock.never(within: .milliseconds(2999)) { await counter.value == 3 }
@@ -160,7 +160,7 @@ extension VirtualTime {
       condition)
   }
 
-  /// Moves time from deadline to deadline by exactly `limit`, and expects that `condition` never holds.
+  /// Moves time from deadline to deadline by `limit`, and expects that `condition` never holds. Stops if it does.
   ///
   /// See ``TestClock/never(within:_:fileID:filePath:line:column:_:)``.
   ///

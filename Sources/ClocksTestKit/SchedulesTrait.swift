@@ -106,7 +106,7 @@ extension Trait where Self == SchedulesTrait {
   ///   - seed: The seed of random choices; by default it follows from the name of the test.
   ///   - slack: The maximum delay with which a sleep wakes.
   ///   - faults: The maximum number of faults in a schedule; see `VirtualTime.fault(_:)`.
-  ///   - stalls: The maximum number of stalls in a schedule: jumps of time although a job is ready.
+  ///   - stalls: The maximum number of stalls in a schedule: moves of time although a job is ready.
   ///   - upTo: The maximum length of a stall.
   ///   - explores: What else the search decides, such as random numbers.
   public static func schedules(

@@ -237,7 +237,6 @@ struct WaiterQueue<Waiter> {
     }
   }
 
-  /// Returns the next ticket. O(1).
   mutating func takeTicket() -> Ticket {
     defer { nextNumber += 1 }
     return Ticket(number: nextNumber)

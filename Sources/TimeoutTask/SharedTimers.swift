@@ -167,7 +167,7 @@ struct RealTimeLimit: Sendable {
 /// little more than a nanosecond. In these units, 150 years fit into an `Int64`, and so does the
 /// sum of two such values.
 enum RealTime {
-  /// Whether all sleeps on the runtime's clocks take real time.
+  /// Whether it is certain that all sleeps on the runtime's clocks take real time.
   ///
   /// A library that makes time virtual sets the runtime's hook for sleeps. Then each timer has to be a task
   /// that sleeps, because the library uses that task to find the test to which a sleep belongs.

@@ -82,7 +82,7 @@ private let queue = DispatchQueue(label: "orders")
     submitForever()
   }
 
-  /// Nothing advances the clock of the other leftover any more.
+  /// After the scope, nothing advances the clock on which the leftover sleeps.
   @Test func leavesBlocksWithoutEndAndASleep() async throws {
     var leftover: Task<Void, Never>?
     try await withVirtualTime(

@@ -4,8 +4,9 @@ import Testing
 
 /// The command, which finds the library beside itself.
 @Suite struct EverywhereCommandTests {
-  /// The library has another name on other systems, where the command is not tested. A library that was built with a
-  /// sanitizer cannot be preloaded.
+  /// Whether the command is tested: on Linux, and without a sanitizer.
+  ///
+  /// The library has another name elsewhere, and one that was built with a sanitizer cannot be preloaded.
   static let isTested: Bool = {
     #if os(Linux)
       !hasSanitizer
@@ -65,7 +66,8 @@ import Testing
     #expect(child.standardOutput.contains("Order-dependent"), "\(child.standardOutput)")
   }
 
-  /// Runs the command with the samples that match, and checks its exit code: 69 if none does, and 1 if one failed.
+  /// Runs the command with the samples that match, and checks its exit code: 0, 69 if no sample matches, or 1 if one
+  /// fails.
   func run(
     _ options: [String], filter: String, _ environment: [String: String] = [:],
     exits code: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation

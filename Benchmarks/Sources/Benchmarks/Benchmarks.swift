@@ -178,7 +178,7 @@ struct Benchmarks: AsyncParsableCommand {
         await Workloads.manyClocks(calls)
       }, floor: { await Workloads.loopFloor(calls) })
     await compare(
-      "a test of 20 advances, of 600", 600, with: "20 of a loop",
+      "a test of 20 advances, one of 600", 600, with: "20 of a loop",
       ours: {
         await Workloads.parallelTests(600)
       }, floor: { await 20 * Workloads.loopFloor(20 * 600) })

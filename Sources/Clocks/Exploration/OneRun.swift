@@ -114,6 +114,7 @@ extension Finding {
 }
 
 final class Findings: Sendable {
+  /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
   nonisolated(unsafe) private var findings: [Finding] = []
   /// The number of runs that have ended.
@@ -164,6 +165,7 @@ package final class IssueGate: Sendable {
     case passesWith(String)
   }
 
+  /// Guards the variables below. Rank `issueGate`: that of `Findings` is taken under it.
   private let lock = Lock(.issueGate)
   nonisolated(unsafe) private var isOpen = false
   /// The explanation with which the first issue with this key passes.

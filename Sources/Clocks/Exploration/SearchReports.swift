@@ -80,6 +80,7 @@ enum SearchReports {
 
   private static let version = 2
 
+  /// Guards the variable below. Rank `leaf`.
   private static let lock = Lock(.leaf)
   /// The paths of the files that this process has begun. Guarded by the lock.
   nonisolated(unsafe) private static var begun: Set<String> = []

@@ -6,6 +6,7 @@ struct TokenFolder {
   private let folder: String?
   private let path: String
   /// Held while a file is read and replaced: the cases of a parameterized test run in parallel, and share a file.
+  /// Rank `leaf`.
   private static let lock = Lock(.leaf)
 
   /// - Parameter folder: The folder, which is created if necessary. If it is `nil`, no token is kept.

@@ -248,8 +248,8 @@ struct ScheduleRequest: Sendable {
       guard reversals > 0 else {
         throw Problem(
           description: """
-            `.exhaustive(reversals:)` expects 1 reversal or more; it is \(reversals). For first in, first \
-            out alone use `.virtualTime`.
+            `.exhaustive(reversals:)` expects 1 reversal or more; it is \(reversals). To run \
+            only in the order first in, first out, use `.virtualTime`.
             """)
       }
       limits.count = .max

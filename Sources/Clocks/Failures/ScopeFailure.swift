@@ -1,6 +1,6 @@
 /// A problem in a scope of virtual time.
 enum ScopeProblem: Sendable {
-  /// For a while of real time nothing could run, and time did not move. `pending` is called without a lock.
+  /// Nothing could run, and time did not move, for some real time. `pending` is called without a lock.
   case stuck(after: IdlePeriod, pending: @Sendable () -> [String])
   /// Nothing can ever happen again, in an explored scope.
   case deadlock(pending: @Sendable () -> [String])

@@ -49,8 +49,7 @@ struct BlockQueue: Hashable, Sendable {
   /// Whether the queue is suspended or inactive.
   var isSuspended: Bool { SuspendedQueues.contains(self) }
 
-  // Work of these kinds counts as dispatched blocks. All kinds but the first occur only in suites that were not written
-  // for virtual time.
+  // Work of these kinds counts as dispatched blocks. All kinds but the first occur only in unedited suites.
   static let isolatedDeinit = BlockQueue(label: "isolated deinit", isConcurrent: true)
   static let thread = BlockQueue(label: "a thread that the test has started")
   static let executor = BlockQueue(label: "a custom executor", isConcurrent: true)

@@ -35,9 +35,9 @@ extension DispatchedBlocks {
     private(set) var isTarget = false
     var isMain: Bool { identity.isMain }
     var isSuspended: Bool
-    /// The stops by blocks of the queue itself.
+    /// What the queue's own blocks and `sync` calls stop.
     private var ownStops = Stops()
-    /// These, and those by blocks of queues of which this one is a target.
+    /// `ownStops`, and the stops that come from queues of which this one is a target.
     private(set) var stops = Stops()
     /// All blocks on the queue, also abandoned ones.
     var all = 0

@@ -79,7 +79,7 @@ struct DispatchedBlocks {
     return keptEntry(of: queue)
   }
 
-  /// Returns the entry of a queue, and removes no other.
+  /// Returns the entry of a queue. Unlike `entry(of:)`, never drops unused queues.
   private mutating func keptEntry(of queue: BlockQueue) -> Queue {
     let known = queues[queue]
     let entry = known ?? Queue(queue)
@@ -109,7 +109,8 @@ struct DispatchedBlocks {
     }
   }
 
-  /// O(1), or O(blocks) while a barrier waits for blocks that wait in virtual time.
+  /// Computes how many blocks of a queue can run. O(1), or O(blocks) while a barrier waits for blocks that wait in
+  /// virtual time.
   private mutating func countAgain(_ queue: Queue) {
     total -= queue.count
     if isMainTaken && queue.isMain {

@@ -2,7 +2,8 @@
 ///
 /// In plain Swift, both are blocks of one queue, first in, first out. Here the scheduler runs the jobs, and Dispatch
 /// runs the blocks. So a job begins only after the blocks that were submitted earlier have ended. A block is passed to
-/// Dispatch only after the jobs that became ready earlier have begun. While a job runs, it holds the main thread.
+/// Dispatch only after the jobs that became ready earlier have begun. A job that runs holds the main thread, so
+/// Dispatch runs the block after it.
 ///
 /// The scheduler's lock guards it.
 final class MainQueueOrder {

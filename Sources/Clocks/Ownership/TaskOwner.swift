@@ -181,7 +181,7 @@ class TaskOwner: @unchecked Sendable {
     return number
   }
 
-  /// Lets the next owner of the test case count the owner's blocks.
+  /// Lets the next owner of the test case count the blocks of this owner that have not ended.
   func leaveBlocks() {}
 
   /// Notes that a block begins to run on the current thread.

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A block on a dispatch queue that a test case submitted without an owner, or for an owner whose clocks are gone.
 ///
-/// So is a call of the handler of a source that a test case has made without an owner. The next owner of the test case
-/// counts the block, or the call, until it has run.
+/// A call of a source's handler is one, too, if a test case made the source without an owner. The next owner of the
+/// test case counts the block, or the call, until it has run.
 final class UnownedBlock: @unchecked Sendable {
   enum Queue {
     case known(BlockQueue)

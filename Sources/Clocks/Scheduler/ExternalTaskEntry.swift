@@ -6,7 +6,8 @@ extension ExternalTasks {
     case unverified
     /// External, until `ExternalTaskRegistry` reports the end of the absence, or a job of the task becomes ready.
     case external(absence: UInt64)
-    /// External, because an `async let` of the task is external. Only `recheckAsyncLets` sees its return.
+    /// External, because an `async let` of the task is external. Ends when `recheckAsyncLets` finds none, or when a job
+    /// of the task becomes ready.
     case awaitingAsyncLet(absence: UInt64)
     /// The task was reported, because it did not return. The test no longer waits for it.
     case abandoned

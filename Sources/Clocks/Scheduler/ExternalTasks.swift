@@ -230,7 +230,7 @@ struct ExternalTasks: ~Copyable {
     return true
   }
 
-  /// Returns the tasks whose external `async let` is over. The caller releases them without a lock.
+  /// Returns the tasks that have no external `async let` any more. The caller releases them without a lock.
   mutating func recheckAsyncLets(isHeldBack: (UInt64) -> Bool) -> [RetainedTask] {
     var returned: [RetainedTask] = []
     for id in awaitingAsyncLets {

@@ -61,7 +61,8 @@ struct Idleness: ~Copyable {
   /// The scopes within the test that are not idle. They run by themselves, so the test is not idle before they are.
   var busyScopes = BusyScopes()
 
-  /// Whether no job runs or is ready, no external work is outstanding, and no task is left unverified.
+  /// Whether no job runs or is ready, no external work, scope within or report is outstanding, and no task is
+  /// unverified.
   var isIdle: Bool { isQuiet && !externalTasks.mustVerify }
 
   /// Whether `askWhetherIdle` was called while tasks were unverified, so that these have to be checked.

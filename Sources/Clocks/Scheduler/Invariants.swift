@@ -78,7 +78,7 @@ struct Invariants {
 /// A condition on the state of an actor.
 ///
 /// A task that hops to the actor checks the condition. So the check is isolated like any job of the actor, even if
-/// other tests use the actor. Between two jobs the actor is idle and the hop takes place inline, so the check ends
+/// other tests use the actor. Between two jobs the actor is free and the hop takes place inline, so the check ends
 /// before the next job begins. If another thread runs the actor at that moment, the check follows when the actor is
 /// free. Jobs that other threads enqueue during the check follow in a drain, on a thread of the pool.
 final class ActorCondition: Sendable {

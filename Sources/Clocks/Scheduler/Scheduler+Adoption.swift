@@ -36,8 +36,8 @@ extension Scheduler {
 
   /// Returns the scheduler for a new clock. The caller releases it with `release()`.
   ///
-  /// It is the scheduler of the current task or dispatched block. All clocks that are made outside both share one
-  /// scheduler.
+  /// It is the scheduler of the current task or dispatched block, or in an unedited suite of the current test method or
+  /// thread. All clocks that are made elsewhere share one scheduler.
   static func retainForNewClock(at origin: CallSite) -> Scheduler {
     RuntimeHooks.install()
     if let failure = RuntimeHooks.failureOfOtherCopy { recordFailure(failure, at: origin) }
@@ -46,7 +46,8 @@ extension Scheduler {
       guard let scheduler = ofThread else {
         return TestCaseMembership.isOn ? retainOfThreads(at: origin) : retainProcessWide(at: origin)
       }
-      // The current thread runs a dispatched block of a test.
+      // The current thread runs code of a test outside any task: a dispatched block, or in an unedited suite a test
+      // method or a thread.
       scheduler.retain()
       scheduler.noteClockInScope()
       return scheduler

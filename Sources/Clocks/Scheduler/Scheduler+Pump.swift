@@ -42,9 +42,10 @@ extension Scheduler {
   /// The number of jobs after which a thread lets other tests run.
   private static let jobsPerTurn = 1_000
 
-  /// Performs actions until there is nothing to do. `number` is the `Idleness.threadNumber` of the thread.
+  /// Performs actions until there is nothing to do, or another thread takes over.
   ///
-  /// Returns an unowned job that the last job made ready, for the thread to run next.
+  /// - Parameter number: The `Idleness.threadNumber` of the thread.
+  /// - Returns: An unowned job that the last job made ready, for the thread to run next; `nil` if there is none.
   func pump(on executor: ExecutorKind, _ number: Int) -> ReadyJob? {
     noteActingThread()
     if scope?.crashed != nil { SignalStack.prepareThread() }

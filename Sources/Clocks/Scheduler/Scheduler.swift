@@ -7,10 +7,11 @@ import Synchronization
 /// `SchedulerState` decides what comes next. The scheduler guards the state (`change`), starts a thread when
 /// the state claims one, and performs its decisions (`perform`).
 final class Scheduler: TaskOwner, @unchecked Sendable {
-  /// Guards `state` and its virtual clocks. Rank `scheduler`. Taken by `change`, `changeWithoutThread`, `nextAction`.
+  /// Guards `state` and its virtual clocks. Rank `scheduler`.
   ///
-  /// While the lock is held, no job runs, no task is resumed and no task is freed. Of user code, only comparing
-  /// and adding durations may run under the lock.
+  /// Taken by `change`, `changeWithoutThread`, `nextAction` and, if it is free, `changeIfAvailable`. While the lock is
+  /// held, no job runs, no task is resumed and no task is freed. Of user code, only comparing and adding durations may
+  /// run under the lock.
   private let lock = Lock(.scheduler)
   nonisolated(unsafe) private var state: SchedulerState
 

@@ -74,8 +74,9 @@ extension SchedulerState {
   /// Moves a clock's time while a job runs, if the test is idle apart from that job and no sleep is due by then.
   /// Returns whether it does.
   ///
-  /// Does so at most 64 times in one job. Then the job has to end, so that other tests run and the watchdog sees
-  /// progress. A job that was abandoned moves no time, because it runs beside the others.
+  /// Never does so in a scope, in a recorded test, or while a task waits until the test is idle. Does so at most 64
+  /// times in one job. Then the job has to end, so that other tests run and the watchdog sees progress. A job that was
+  /// abandoned moves no time, because it runs beside the others.
   mutating func moveTime(
     of virtualClock: VirtualClock, by duration: Duration, inJobOf task: UInt64
   ) -> Bool {

@@ -17,6 +17,7 @@ final class SimulatedByteStream: Sendable {
   private let time: VirtualTime
   private let splits: Bool
   private let links: SimulatedLinks
+  /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
   /// The bytes that have arrived and were not read. Guarded by `lock`.
   nonisolated(unsafe) private var arrived: [UInt8] = []

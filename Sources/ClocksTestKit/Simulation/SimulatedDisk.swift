@@ -46,6 +46,7 @@ public final class SimulatedDisk<Value: Sendable>: Sendable {
   private let name: String
   private let delays: SimulatedDelays
   private let torn: @Sendable (Value, Value) -> [Value]
+  /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
   /// The synced value, and all values that were written after it. Never empty. Guarded by `lock`.
   nonisolated(unsafe) private var values: [Value]

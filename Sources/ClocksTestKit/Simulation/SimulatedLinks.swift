@@ -53,6 +53,7 @@ final class SimulatedLinks: Sendable {
   let names: [String]
   private let clock: TestClock<Duration>
   private let reorders: Bool
+  /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
   /// Guarded by `lock`.
   nonisolated(unsafe) private var links: [Link]

@@ -48,6 +48,7 @@ public final class SimulatedNetwork<Message: Sendable>: Sendable {
   private let loses: Bool
   private let duplicates: Bool
   private let links: SimulatedLinks
+  /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
   /// Guarded by `lock`.
   nonisolated(unsafe) private var arrivals: [Arrivals]

@@ -35,6 +35,7 @@ final class SimulatedNodes: Sendable {
   let time: VirtualTime
   let names: [String]
   private let indices: [String: Int]
+  /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
   /// Guarded by `lock`.
   nonisolated(unsafe) private var nodes: [Node]

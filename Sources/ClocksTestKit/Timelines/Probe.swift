@@ -28,6 +28,7 @@ import ClocksSupport
 public final class Probe<Element: Sendable>: Sendable {
   /// `nil` if there is no clock.
   private let reader: SequenceReader<Element>?
+  /// Guards the variables below. Rank `leaf`.
   private let lock = Lock(.leaf)
   /// The number of events that calls have taken. Guarded by `lock`.
   nonisolated(unsafe) private var taken = 0
@@ -191,7 +192,7 @@ public final class Probe<Element: Sendable>: Sendable {
       return (taken, isInTime)
     }
     guard isInTime else {
-      // An event that no call has taken is later than the limit.
+      // If there is a further event, it came after the limit.
       if number >= events.count, let before = events.last.flatMap(Self.description(ofEnd:)) {
         reader.clock.fail("Expected \(expected) within \(limit), but \(before).", at: callSite)
         return nil

@@ -31,7 +31,7 @@ final class ContextCoordinator: Sendable {
 
   /// Runs scheduled work in the order of time until `hasEnded` returns `true`.
   ///
-  /// Evaluates `hasEnded` before each advance of the clock, when all tasks are idle.
+  /// Evaluates `hasEnded` before each advance of the clock, when the test is idle.
   func run(until hasEnded: () async -> Bool) async {
     isStopped.store(false, ordering: .relaxed)
     await clock.settle()

@@ -4,8 +4,8 @@ import Foundation
 import Testing
 import XCTest
 
-/// Waits of Foundation, which block their threads and take real time in a scope, too: as long as their
-/// callers ask, at every virtual time.
+/// Waits of Foundation, Dispatch and the C library. They block their threads, and take real time in a scope, too,
+/// whatever the virtual time is.
 @Suite struct FoundationTests {
   private static let blocked: [(name: String, wait: @Sendable () -> Void)] = [
     ("Thread.sleep(forTimeInterval:)", { Thread.sleep(forTimeInterval: 0.02) }),

@@ -4,7 +4,7 @@ import Foundation
 import TestTraits
 import Testing
 
-/// Dispatch sources of other kinds than timers: they are registered before time moves.
+/// Dispatch sources of all kinds. A source that loses events until it is registered is registered before time moves.
 @Suite struct SourceTests {
   /// A queue on which work begins only after some real time.
   private struct LateQueue {

@@ -76,7 +76,7 @@ import Testing
     #expect(await chunksAfterNow(server) == ["ConnectionLostError"])
   }
 
-  /// Returns what comes from now on, without the times.
+  /// Returns the chunks that `end` receives until the test is idle, without their times.
   private func chunksAfterNow(_ end: SimulatedConnection) async -> [String] {
     let log = chunks(end)
     await time.settle()

@@ -118,7 +118,7 @@ private struct NamedClock: Sendable {
     await task.value
   }
 
-  /// A task starts on one and continues with the other.
+  /// Each task sleeps first on one clock and then on the other.
   @Test(arguments: 0..<20) func twoMadeByThreads(_: Int) async {
     let (one, other) = (await clockOfAThread(), await clockOfAThread())
     let log = Log<Int>()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Clocks
 
-/// The queues below the clocks, by themselves.
+/// Tests `VirtualClock` and the queues of sleeps, waiters and jobs, mostly without a public clock.
 @Suite struct VirtualClockTests {
   @Test func timeDoesNotGoBackToADeadlineInThePast() throws {
     let virtualClock = VirtualClock(now: .seconds(5))

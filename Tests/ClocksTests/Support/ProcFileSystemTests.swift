@@ -1,6 +1,8 @@
 #if os(Linux) && canImport(Glibc)
   import ClocksSupport
+  import Foundation
   import Glibc
+  import Synchronization
   import TestTraits
   import Testing
 
@@ -51,6 +53,30 @@
 
     @Test func anUnknownProcessHasNoDelay() {
       #expect(ProcFileSystem.delay(of: -1) == 0)
+    }
+
+    /// A thread that reads a file may continue by itself. If its block was abandoned, only its turns matter.
+    @Test(.enabled(if: areThreadsShown && !hasSanitizer))
+    func aThreadThatWasAbandonedMayWaitForAFile() async {
+      await #expect(processExitsWith: .success) {
+        let pipe = Pipe()
+        let number = Atomic<Int32>(0)
+        Thread.detachNewThread {
+          number.store(OutsideWork.currentThread, ordering: .releasing)
+          _ = pipe.fileHandleForReading.availableData
+        }
+        func turns(abandoned: Set<Int32>) -> OutsideWork.Turns? {
+          OutsideWork.turnsIfAllWait(holders: [], paused: [], abandoned: abandoned)
+        }
+        // Other threads of the process may still run.
+        #expect(
+          await becomesTrue {
+            let thread = number.load(ordering: .acquiring)
+            return turns(abandoned: [thread])?.ofAll[thread] != nil
+          })
+        for _ in 0..<10 { #expect(turns(abandoned: []) == nil) }
+        pipe.fileHandleForWriting.closeFile()
+      }
     }
 
     @Test func workOutsideTheTestIsAssumedIfItCannotBeSeen() async {

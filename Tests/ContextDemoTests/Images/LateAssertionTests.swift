@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// A scope ends when all tasks are idle, so a callback without a delay runs before its end.
+  /// A scope ends when the test is idle, so a callback without a delay runs before its end.
   @Test func assertionWithoutDelayFails() async throws {
     try await withKnownIssue {
       try await withVirtualTime { _ in

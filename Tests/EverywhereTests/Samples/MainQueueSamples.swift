@@ -97,7 +97,7 @@ final class EverywhereXCTMainQueueSamples: TimedSamples, @unchecked Sendable {
     wait(for: [done], timeout: 5)
   }
 
-  /// The block sleeps when the main thread is about to run the task.
+  /// The block sleeps while a task that it has started waits for the main thread.
   func testABlockStartsATask() {
     let done = expectation(description: "tasks have run")
     done.expectedFulfillmentCount = 2

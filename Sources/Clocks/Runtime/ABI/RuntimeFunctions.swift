@@ -168,7 +168,8 @@ package struct ClosureRetainBalance: Sendable {
 
   /// Descriptions of what may go wrong because a function was not found.
   static var missing: [String] {
-    keepMemory == nil ? ["the end of tests that block a thread (swift_unownedRetain)"] : []
+    keepMemory == nil
+      ? ["whether a blocked thread still uses a test's closure (swift_unownedRetain)"] : []
   }
 
   private static let keepMemory = RuntimeSymbol.function(

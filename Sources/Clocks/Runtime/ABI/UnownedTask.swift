@@ -57,6 +57,8 @@ struct UnownedTask: Sendable {
   }
 
   /// An id that is greater than those of all tasks so far and smaller than those of all later tasks.
+  ///
+  /// Where there are no immediate tasks, the id of the current task, or 0.
   static func newestID() -> UInt64 {
     if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) {
       // An immediate task runs on this thread and is never enqueued; only its id matters. The task is

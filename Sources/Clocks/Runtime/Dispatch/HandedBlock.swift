@@ -130,7 +130,8 @@
         let item = HandedBlock(create(barrier, block))
         defer { release(item.pointer) }
         guard item.isItem, item.isBarrier, item.runs == 0, !inner.isItem else { return false }
-        // Only compared: what is at a wrong offset may be no pointer. A block on the heap is kept without a copy.
+        // The word is only compared, because at a wrong offset it may be no pointer. It is equal, because retaining a
+        // block on the heap does not copy the block.
         guard item.pointer.load(fromByteOffset: 72, as: UnsafeRawPointer.self) == block else {
           return false
         }

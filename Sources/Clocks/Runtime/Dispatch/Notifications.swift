@@ -8,8 +8,9 @@ import Synchronization
   ///
   /// A block does not count until then, because the group or item may itself wait for time to move.
   enum Notifications {
-    /// Guards `waiting`, and the numbers of its blocks. Rank `dispatchNotifications`: owners' locks are taken under it,
-    /// and no user code runs.
+    /// Guards `waiting`, and the numbers of its blocks. Rank `dispatchNotifications`.
+    ///
+    /// The locks of owners and of `UnownedBlock` are taken under it, and no user code runs.
     private static let lock = Lock(.dispatchNotifications)
     /// The blocks that wait for each group that is not empty, and for each work item that has not run yet.
     nonisolated(unsafe) private static var waiting: [OpaquePointer: [DispatchedBlock]] = [:]

@@ -17,7 +17,7 @@ import ClocksSupport
     var needsRegistration: Bool { kind == .other }
     private let test: DispatchedBlock.Test
     var owner: TaskOwner? { if case .owner(let owner) = test { owner } else { nil } }
-    /// Guards the variables below. Rank `dispatchSource`: owners' locks are taken under it, and no user code runs.
+    /// Guards the variables below. Rank `dispatchSource`: the locks of owners and of `UnownedBlock` are taken under it.
     private let lock = Lock(.dispatchSource)
 
     private var queue: BlockQueue

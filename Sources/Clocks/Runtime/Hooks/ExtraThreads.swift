@@ -37,7 +37,7 @@ enum ExtraThreads {
     /// Signalled once for each piece of work. A thread whose wait succeeded takes one.
     private static let isReady = ThreadSemaphore()
 
-    /// Runs `body` on one of the threads. They have one priority, so `quality` is ignored. O(1).
+    /// Runs `body` on one of the threads. All have the same priority, so `quality` is ignored. O(1).
     static func submit(_ body: @escaping @Sendable () -> Void, _ quality: QualityOfService) {
       let work = Work(body)
       let mayStart = lock.withLock {

@@ -18,7 +18,7 @@ enum RealSleeps {
     /// The owner of a block, if there is one.
     var owner: ObjectIdentifier?
 
-    /// Whether the sleep has not ended. It is noted before the task is suspended.
+    /// Whether the sleep has not ended. Its task may still run: the sleep is noted before the task is suspended.
     func isUnderWay(at now: RealTime) -> Bool {
       guard now < end else { return false }
       guard task != 0, TaskStatus.isKnownToBeReadable, TaskStatus.readsCancellation else {

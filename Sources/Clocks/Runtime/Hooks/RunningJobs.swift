@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// A job begins and ends without a lock, because most jobs of a process may belong to no test. Each thread has records
 /// of its own, one for each job that runs within another one. Only the thread writes them, and any thread may read
-/// them. Records are never freed: when a thread ends, another thread uses its records. So O(threads) below means the
-/// most threads that there were at one time.
+/// them. Records are never freed: when a thread ends, another thread uses its records. O(threads) below means the
+/// number of records: the most jobs, nested ones included, that threads ran at one time.
 enum RunningJobs {
   struct Record: ~Copyable {
     /// The epoch in which the job began; 0 if no job runs.

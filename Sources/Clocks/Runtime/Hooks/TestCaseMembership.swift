@@ -20,8 +20,8 @@ enum TestCaseMembership {
     var task: UnownedTask { UnownedTask(job: unsafeBitCast(word, to: UnownedJob.self)) }
   }
 
-  /// Guards everything below. Rank `testCaseMembership`: schedulers' locks and that of `TaskOwnership` are
-  /// taken under it, and that of `UnownedBlock`.
+  /// Guards everything below. Rank `testCaseMembership`: the locks of schedulers, `UnownedBlock`, `RunningJobs` and
+  /// `TaskOwnership` are taken under it.
   private static let lock = Lock(.testCaseMembership)
   nonisolated(unsafe) private static var testCases = TaskSet()
   /// The oldest task that Swift Testing created.

@@ -106,7 +106,7 @@ struct UnownedJobs: ~Copyable {
 
   private var waiting = JobQueue()
   private var isQueueBlocked = false
-  /// Counts the jobs that have begun.
+  /// Counts the jobs that have left `waiting` to run.
   private var begun: UInt64 = 0
   /// Guards the variables above. Rank `leaf`.
   private let lock = Lock(.leaf)

@@ -42,7 +42,7 @@ package enum RuntimeSymbol {
       /// A library, by the beginning of its file name.
       case library(StaticString)
       case testBundle
-      /// The program and all libraries except Dispatch and those of the Swift runtime.
+      /// The program and all libraries except libdispatch, libswiftCore and libswift_Concurrency.
       case users
 
       fileprivate var images: [LoadedImage] {
@@ -50,7 +50,7 @@ package enum RuntimeSymbol {
         case .library(let name): LoadedImage.all(named: name)
         case .testBundle: [LoadedImage.testBundle].compactMap { $0 }
         case .users:
-          // The program has an empty name.
+          // The program's name is empty, so it passes the filter.
           LoadedImage.all.filter {
             !$0.isNamed("libswift_Concurrency") && !$0.isNamed("libswiftCore")
               && !$0.isNamed("libdispatch.so")
@@ -144,7 +144,8 @@ package enum RuntimeSymbol {
         wanted[number] = UnsafeRawPointer(entry.name.utf8Start).assumingMemoryBound(to: CChar.self)
         begins[Int(entry.name.utf8Start.pointee)] = true
       }
-      // An image that is bound at load has all functions in the second table, after the relocations without a symbol.
+      // An image that is bound at load may have its functions in the second table, after the relocations without a
+      // symbol.
       let tables: [(ELF.DynamicEntry.Tag, ELF.DynamicEntry.Tag, UInt)] = [
         (.callRelocations, .callRelocationsSize, 0),
         (.relocations, .relocationsSize, image.dynamicValue(.relativeRelocationsCount) ?? 0),

@@ -8,7 +8,7 @@ import ClocksSupport
 enum CreationsOnExecutors {
   struct Creation: Equatable {
     fileprivate let executor: CustomExecutor
-    /// The newest task before the creation, different for each creation. The created task is newer.
+    /// An id between those of the earlier tasks and that of the created task. It identifies the creation.
     fileprivate let newestTask: UInt64
   }
 

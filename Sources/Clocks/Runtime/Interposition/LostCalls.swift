@@ -48,7 +48,7 @@
         ["clock_gettime", "close", "dispatch_time", "ppoll", "timerfd_settime"]
       ),
       (
-        "threads, files and blocks of run loops", "for which time does not wait",
+        "threads, Dispatch's files, and blocks on run loops", "for which time does not wait",
         [
           "pthread_create", "CFRunLoopPerformBlock", "dispatch_io_create",
           "dispatch_io_create_with_path", "dispatch_read", "dispatch_write",

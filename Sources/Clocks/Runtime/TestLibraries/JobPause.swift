@@ -77,7 +77,8 @@ final class JobPause: @unchecked Sendable {
     }
   }
 
-  /// Calls `count`, which counts the job as a block, if it counts as running. Returns whether it does.
+  /// Calls `count`, which counts the job as a block, if it counts as running and no inner wait covers it. Returns
+  /// whether it does.
   func becomeParallel(_ count: () -> Void) -> Bool {
     lock.withLock {
       guard counting == .running, !isCovered else { return false }

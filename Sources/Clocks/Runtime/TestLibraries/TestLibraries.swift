@@ -216,7 +216,7 @@ package struct CompiledSwiftTesting: Sendable {
   /// Set at load, while there is only one thread. Later only tests change it.
   nonisolated(unsafe) package static var registered: CompiledSwiftTesting?
 
-  /// Called before Swift Testing creates a task, which may run a test case. Set at load.
+  /// Called before Swift Testing creates a task that may run a test case. Set at load.
   nonisolated(unsafe) package static var willCreateTask: (@Sendable () -> Void)?
 }
 

@@ -22,7 +22,8 @@ import ClocksSupport
 
     private typealias Finished = @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?) -> Bool
 
-    /// Says whether a run loop has nothing to wait for. Then `RunLoop.run(mode:before:)` returns.
+    /// Lets the thread wait here if its run loop has nothing to wait for: then `RunLoop.run(mode:before:)` returns
+    /// immediately.
     private static let finished: Interposed<Finished> = Interposed("_CFRunLoopFinished") {
       runLoop, mode in
       guard finished.original(runLoop, mode) else { return false }

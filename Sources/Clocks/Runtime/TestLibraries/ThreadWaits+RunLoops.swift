@@ -155,7 +155,7 @@ import Synchronization
       let isLastOfGroup = runLoopPolls.isMultiple(of: Self.runLoopPollsPerWait)
       let seconds = isLastOfGroup && runLoopPolls > Self.mostRunLoopPolls ? 0.01 : seconds
       let isPoll = seconds <= 0
-      // A pause starts a thread. Nothing would run on it.
+      // A pause would start a thread for ready work. There is none, so the run needs no pause.
       if runLoopPolls > Self.runLoopPollsPerWait, !isLastOfGroup, !owner.hasReadyWork {
         return run(0)
       }

@@ -204,7 +204,7 @@ extension ThreadWaits {
   /// The jobs that the scheduler has started, and that have paused since. Guarded by `lock`.
   nonisolated(unsafe) static var externalJobs: [ThreadWaits] = []
 
-  /// Notes that the job is about to end.
+  /// Ends the counting of a job that has paused, or became parallel, and is about to end.
   func jobEnds() {
     Self.lock.withLock { Self.externalJobs.removeAll { $0 === self } }
     pause.jobEnds(endParallel)
@@ -232,7 +232,7 @@ extension ThreadWaits {
       job = PausedJob(task: job.task, takesMain: holdsMain)
       block = owner.workBegan(on: .parallelJob)
       owner.workRuns(block, on: thread)
-      // A callback holds the thread within a wait that keeps time from jumping.
+      // The thread may be in a callback within a wait that keeps time from jumping. From now on, it no longer does.
       setHold(false)
       owner.pause(job, nil)
     }

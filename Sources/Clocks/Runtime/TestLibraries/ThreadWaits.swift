@@ -84,9 +84,11 @@ final class ThreadWaits: @unchecked Sendable {
   private var context: UnsafeMutablePointer<ThreadContext>?
   /// The deadlines of the waits of XCTest that are under way, the innermost last, and `uses` when each wait had begun.
   var deadlines: [(end: Duration, uses: Int)] = []
-  /// Counts the consecutive slices in which nothing but timeouts was pending.
+  /// Counts the consecutive slices in which only timeouts and timers of run loops were pending.
+  ///
+  /// A slice that ended early does not count.
   var quietSlices = 0
-  /// When the first of these slices began.
+  /// When the first of these slices began, or the first one after a timer of the owner fired, whichever is later.
   var quietSince = RealTime(in: .zero)
 
   /// - Parameter context: The context of the current thread.
@@ -105,13 +107,13 @@ final class ThreadWaits: @unchecked Sendable {
 
   // MARK: - All threads that wait
 
-  /// Guards `all`, `externalJobs` and `testThreads`. Rank `leaf`.
+  /// Guards `all`, `externalJobs` and `testThreads`, and each object's `timeouts` and `testThreadState`. Rank `leaf`.
   static let lock = Lock(.leaf)
   /// The threads that may be woken, an inner wait of a thread after the outer one.
   nonisolated(unsafe) static var all: [ThreadWaits] = []
   /// The number of the thread's waits whose timeouts are pending, one within another. Guarded by `lock`.
   private var timeouts = 0
-  /// How often `begin` was called without `end`.
+  /// The number of calls of `begin` that `end` has not balanced yet.
   private(set) var uses = 0
   var isInUse: Bool { uses > 0 }
 

@@ -5,7 +5,7 @@ import ClocksSupport
 /// After a report the sleeps end, so the test may sleep again. Another report says something new only if the test
 /// sleeps on a clock that was made at another place, or whose time has moved since.
 struct ForgottenAdvances {
-  /// The number of times that sleeps end without another report. A test that then sleeps again counts as stuck.
+  /// How often sleeps end, at most, without another report. A test that sleeps again after that counts as stuck.
   private static let mostRepetitions = 50
 
   /// A clock, known by the place where it was made, at an instant of its time.

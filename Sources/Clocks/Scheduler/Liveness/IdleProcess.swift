@@ -71,7 +71,7 @@ enum IdleProcess {
     return outside?.since.lasts(.milliseconds(200)) == false
   }
 
-  /// Must be called after a test begins.
+  /// Starts the regular checks if they are not under way. Called after a test begins.
   static func testBegins() {
     guard !isChecking.exchange(true, ordering: .sequentiallyConsistent) else { return }
     scheduleCheck(after: intervals.long)

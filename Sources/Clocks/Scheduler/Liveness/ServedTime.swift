@@ -36,7 +36,7 @@ struct ServedTime {
     return .nanoseconds(Int64(clamping: real - withheld(of: real))) >= duration
   }
 
-  /// The real time since the instant that does not count.
+  /// How much of the real time since the instant does not count.
   var withheld: Duration { .nanoseconds(Int64(clamping: withheld(of: nanosecondsSince))) }
 
   /// How much of the real time since the instant does not count, in nanoseconds.
@@ -168,7 +168,7 @@ struct MachineLoad {
     /// The processor time of the watchdog's thread when its check began; 0 if none is under way.
     private static let checkBegan = Atomic<UInt64>(0)
 
-    /// Runs a check of the watchdog on the current thread.
+    /// Runs a check of the watchdog. `processorTime` leaves out the processor time that it uses.
     static func withoutCounting(_ check: () -> Void) {
       let before = reading(of: CLOCK_THREAD_CPUTIME_ID)
       checkBegan.store(before, ordering: .relaxed)

@@ -102,7 +102,7 @@ enum StuckTests {
       if isTestCase || !isOfStuck { ids.append(task.id) }
       if !isOfStuck {
         switch (task.state, task.dependency) {
-        // A task of the test library, which awaits its child tasks.
+        // The task awaits child tasks, which are checked in turn.
         case (.suspended, .group): break
         case (.suspended, .task(let other)): addresses.append(other)
         // The task waits for a thread, while stuck tests may hold all threads.
@@ -121,7 +121,8 @@ enum StuckTests {
   }
 
   private static func endProcess(_ stuck: [Scheduler]) -> Never {
-    // The dump waits for descriptions of the user's types, and for the reader of standard error.
+    // The dump may block: it calls descriptions of the user's types, and writes to standard error. So a timer ends the
+    // process.
     RealTime(in: .seconds(120)).schedule { _exit(1) }
     // XCTest runs one test at a time. A test has several schedulers if it has a clock outside its scope.
     let count =
@@ -129,9 +130,9 @@ enum StuckTests {
     let tests = count == 1 ? "1 stuck test is" : "\(count) stuck tests are"
     Terminal.writeLine(
       """
-      error: The process ends with exit code 1, because only \(tests) left. Each was reported, \
-      and has not ended since. CLOCKS_KEEP_PROCESS=1 keeps the process, \
-      for a debugger.
+      error: The process ends with exit code 1, because only \(tests) left. \
+      \(count == 1 ? "It" : "Each") was reported, and has not ended since. CLOCKS_KEEP_PROCESS=1 keeps \
+      the process, for a debugger.
 
       \(Scheduler.dumpText(of: stuck))
       """)

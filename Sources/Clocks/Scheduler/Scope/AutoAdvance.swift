@@ -44,9 +44,9 @@ struct AutoAdvance: ~Copyable {
   private var progressAround: UInt64 = 0
   /// Whether nothing has happened since the alarm for a pause rang.
   var pauseIsOver = false
-  /// The alarm that was set last; `nil` if something has happened since.
+  /// The alarm that was set last; `nil` if something has happened since, or if it rang without effect.
   ///
-  /// `first` is when the first alarm was set after something last happened.
+  /// `first` is when the first alarm after that was set.
   private(set) var alarm:
     (number: Int, reason: Reason, patience: Int, set: ServedTime, first: ServedTime)?
   private var alarms = 0
@@ -100,8 +100,9 @@ struct AutoAdvance: ~Copyable {
 
   /// Returns the alarm to set when the scope is idle.
   ///
-  /// - Parameter patience: How often the alarm is set again if another test has something to run when it rings. The
-  ///   scope may wait for an actor that works for the other test, which itself may wait seconds for a free thread.
+  /// - Parameter patience: How many more times the alarm is set again because other tests, or an abandoned block, are
+  ///   busy when it rings. A wait for a thread does not count. The scope may wait for an actor that works for the other
+  ///   test, which itself may wait seconds for a free thread.
   mutating func setAlarm(_ reason: Reason, in duration: Duration, patience: Int) -> Action.Alarm {
     alarms += 1
     let now = ServedTime()

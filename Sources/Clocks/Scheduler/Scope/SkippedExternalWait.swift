@@ -1,7 +1,8 @@
 /// Notices that time jumped while a task of a scope waited for work outside the scope.
 ///
 /// The scheduler cannot see such work, so the scope counts as idle and time jumps. The jump is noticed when something
-/// outside the test makes a task ready, and this task has not run since the jump.
+/// outside the test makes a task ready, and this task has not run since the jump. If the task was cancelled meanwhile,
+/// that is noted as a possible cause.
 struct SkippedExternalWait {
   struct Jump: Sendable, Equatable {
     var start: Duration

@@ -15,7 +15,8 @@ package final class SleepPlaces {
   private lazy var reader = TaskReader(Self.images)
   private var times: [Place: Duration] = [:]
 
-  /// Called in a scope and without a lock, because the first call creates tasks.
+  /// Called after a scope was made, when the hooks are installed. The caller holds no lock, because the first call
+  /// creates tasks.
   static func prepare() { _ = (images, TaskLayoutProbe.here) }
 
   /// Notes that time is about to jump to the earliest deadline. O(depth of the call stack of the sleep).

@@ -142,7 +142,8 @@ import Testing
     }
   }
 
-  /// Hundreds of threads may check together. A third one would find what the second one finds.
+  /// Hundreds of threads may check together. While thread A rechecks and thread B is about to, thread C leaves it to
+  /// thread B.
   @Test func anOwnerIsNotRecheckedWhileAnotherThreadIsAboutTo() async throws {
     let clock = TestClock()
     let owner = Owner(isVirtual: false)

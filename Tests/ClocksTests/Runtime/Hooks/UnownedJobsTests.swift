@@ -34,7 +34,7 @@ import Testing
     while begun.value < cores { try await Task.sleep(for: .milliseconds(1)) }
     try await Task.sleep(for: .milliseconds(50))
     #expect(begun.value == cores)
-    // A blockage was reported: now the others run, too.
+    // As after the report of a blockage: now the jobs that wait begin, too.
     UnownedJobs.useMoreThreads(for: Self.jobs)
     while begun.value < cores * 2 { try await Task.sleep(for: .milliseconds(1)) }
     for _ in 0..<(cores * 2) { mayEnd.signal() }

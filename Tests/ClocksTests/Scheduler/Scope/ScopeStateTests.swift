@@ -111,6 +111,34 @@ import Testing
     #expect(!scope.mayJump())
   }
 
+  /// In an unedited suite. The patience ends, because the block may loop.
+  @Test func aBlockThatWasAbandonedIsWaitedForWhileItRuns() throws {
+    let scope = scope()
+    #expect(scope.mayJump(beside: 1))
+    scope.pace.workIsAbandoned()
+    #expect(!scope.mayJump(beside: 1))
+    var alarm = try #require(scope.setAlarm(isAwaited: true))
+    for _ in 0..<20 {
+      #expect(alarm.duration == .milliseconds(3))
+      guard
+        case .rest(let next?) = scope.alarmRings(
+          alarm.number, AutoAdvance.Others(isAbandonedBlockRunning: true))
+      else {
+        Issue.record("it has not waited for the block")
+        return
+      }
+      alarm = next
+    }
+    #expect(!scope.mayJump(beside: 1))
+    #expect(
+      scope.alarmRings(alarm.number, AutoAdvance.Others(isAbandonedBlockRunning: true)) == nil)
+    #expect(scope.mayJump(beside: 1))
+    scope.pace.somethingHappens()
+    alarm = try #require(scope.setAlarm(isAwaited: true))
+    #expect(scope.alarmRings(alarm.number, AutoAdvance.Others()) == nil)
+    #expect(scope.mayJump(beside: 1))
+  }
+
   /// The scope waits while the test around it waits for a thread, and while jobs of that test begin or end.
   @Test func theTestAroundIsWaitedForWhileItContinues() throws {
     let scope = scope()
