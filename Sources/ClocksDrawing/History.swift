@@ -4,8 +4,8 @@ import ClocksSupport
 ///
 /// Public, because the compiler does not inline package functions across modules. The initializer is
 /// transparent, so that a debug build does not call a function for it.
-public struct RecordedEvent: Equatable, Sendable {
-  public enum Kind: Sendable {
+@frozen public struct RecordedEvent: Equatable, Sendable {
+  @frozen public enum Kind: Sendable {
     case created, enqueued, began, ended, slept, woken, cancelled, timeMoved
     case becameExternal, returned, mark
   }

@@ -26,7 +26,7 @@ import ClocksTestKit
   #endif
   private let atLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void = {
     count, arguments in
-    guard TestProcess.isCurrent(count, arguments), !OwnCopy.standsBack else { return }
+    guard TestProcess.isCurrent(count, arguments), OwnCopy.preparesProcess else { return }
     EverywhereTests.begin()
   }
 #endif

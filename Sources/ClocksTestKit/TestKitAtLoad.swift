@@ -12,7 +12,7 @@
   private let atLoad: @convention(c) (CInt, UnsafePointer<UnsafePointer<CChar>?>?) -> Void = {
     count, arguments in
     registerSwiftTesting()
-    guard TestProcess.isCurrent(count, arguments), !OwnCopy.standsBack else { return }
+    guard TestProcess.isCurrent(count, arguments), OwnCopy.preparesProcess else { return }
     Hashing.fixSeeds()
     RuntimeClocks.redirect()
     if Environment.everywhere != nil { EverywhereTests.begin() }

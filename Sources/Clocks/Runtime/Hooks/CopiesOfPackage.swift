@@ -1,5 +1,9 @@
 import ClocksSupport
 
+#if os(Linux) && canImport(Glibc)
+  import Glibc
+#endif
+
 /// Another copy of this module in the process, as when a dynamic library and the test bundle both link it.
 ///
 /// Each copy has its own hooks, schedulers and clocks, but the runtime calls the hooks of only one. If both copies
@@ -66,6 +70,28 @@ package enum OwnCopy {
       return false
     #endif
   }()
+
+  /// Whether this copy was loaded while the process ran, as by `dlopen`.
+  ///
+  /// Then the process may have other threads, and dictionaries that need its hash seeds. So this copy does not prepare
+  /// the process for tests. A library that is loaded with the program is in the program's scope before its initializers run. One that `dlopen`
+  /// loads comes into that scope later, or never.
+  package static let isLoadedLate: Bool = {
+    #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)
+      // The program itself has no path.
+      guard let image = LoadedImage.ofThisModule, !image.path.isEmpty,
+        let name = _mangledTypeName(SchedulerCapability.self),
+        let library = dlopen(image.path, RTLD_LAZY | RTLD_NOLOAD),
+        let type = dlsym(library, "$s\(name)N"), let program = dlopen(nil, RTLD_LAZY)
+      else { return false }
+      return dlsym(program, "$s\(name)N") != type
+    #else
+      return false
+    #endif
+  }()
+
+  /// Whether this copy prepares a test process at load.
+  package static var preparesProcess: Bool { !standsBack && !isLoadedLate }
 
   /// The symbol of the metadata accessor of `RuntimeHooks`, which no other package has.
   private static let name = "$s6Clocks12RuntimeHooksOMa"

@@ -24,7 +24,7 @@ import ClocksSupport
       CInt, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?
     ) -> Void = { count, arguments, environment in
       UsageFailure.reportToTests()
-      guard TestProcess.isCurrent(count, arguments), !OwnCopy.standsBack else { return }
+      guard TestProcess.isCurrent(count, arguments), OwnCopy.preparesProcess else { return }
       Environment.check(environment)
       _ = Environment.isExitTest
       Hashing.fixSeeds()
