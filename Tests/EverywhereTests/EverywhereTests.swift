@@ -323,7 +323,7 @@ import Testing
   @Test(.disabled(if: hasSanitizer), .enabled(if: areThreadsShown), arguments: orders)
   func aThreadThatWaitsForEventsKeepsNoTimeFromMoving(_ order: String) async throws {
     let seconds = try await passing("EverywhereXCTProcessSamples", order: order)
-    #expect(seconds.count == 4)
+    #expect(seconds.count == 5)
   }
 
   @Test(arguments: ["0", "1", "2"])
@@ -384,6 +384,17 @@ import Testing
     let thread = "a thread that the test has started"
     #expect(
       record?.reasons == ["time passes while \(thread) goes on, which may be real work"])
+  }
+
+  @Test(.disabled(if: hasSanitizer), arguments: orders)
+  func notificationsOfRunLoopsComeInVirtualTime(_ order: String) async throws {
+    let seconds = try await passing("EverywhereXCTNotificationSamples", order: order)
+    let tenths = [
+      "testSoon": 0, "testWhenIdle": 0, "testSoonInABlockOfTheMainQueue": 0,
+      "testWhenIdleInABlockOfTheMainQueue": 0, "testSoonInADelayedBlock": 3,
+      "testWhenIdleInATask": 0, "testTheOrderOfANotificationAndABlock": 6,
+    ]
+    #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
   }
 
   /// Time does not jump before threads that it wakes have continued, although no test waits for them any more.

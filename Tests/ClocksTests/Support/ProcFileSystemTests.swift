@@ -83,7 +83,7 @@
       await #expect(processExitsWith: .success) {
         let own = OutsideWork.currentThread
         ProcFileSystem.folder = "/nowhere"
-        #expect(OutsideWork.isAnyThreadBusy)
+        #expect(OutsideWork.isAnyBusy)
         #expect(MachineLoad.mayOutsideAct)
         #expect(ProcFileSystem.areSocketsNew)
         #expect(OutsideWork.turnsIfAllWait(holders: [], paused: [own], abandoned: []) == nil)

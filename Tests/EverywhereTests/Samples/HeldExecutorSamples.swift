@@ -147,6 +147,17 @@ final class EverywhereXCTProcessSamples: TimedSamples, @unchecked Sendable {
     XCTAssertEqual(process.terminationStatus, 0)
   }
 
+  /// The child takes real time, so the timeout does, too.
+  func test1ProcessWithAHandler() throws {
+    let ended = expectation(description: "the child has ended")
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sleep")
+    process.arguments = ["0.5"]
+    process.terminationHandler = { _ in ended.fulfill() }
+    try process.run()
+    wait(for: [ended], timeout: 20)
+  }
+
   func test2SemaphoreOfATask() {
     let done = DispatchSemaphore(value: 0)
     Task.detached {

@@ -50,7 +50,7 @@
       (
         "threads, Dispatch's files, and blocks on run loops", "for which time does not wait",
         [
-          "pthread_create", "CFRunLoopPerformBlock", "dispatch_io_create",
+          "pthread_create", "CFRunLoopPerformBlock", "CFRunLoopAddObserver", "dispatch_io_create",
           "dispatch_io_create_with_path", "dispatch_read", "dispatch_write",
         ]
       ),

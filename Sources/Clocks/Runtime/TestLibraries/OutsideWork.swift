@@ -44,16 +44,23 @@ enum OutsideWork {
   }
 
   #if os(Linux) && canImport(Glibc)
-    /// Whether another thread may run or sleep for some time. O(threads).
+    /// Whether another thread may run or sleep for some time, or a child process has not ended. O(threads).
     ///
     /// A thread that waits for a file, a socket or a lock does not count: most such threads wait forever.
-    static var isAnyThreadBusy: Bool {
+    static var isAnyBusy: Bool {
       guard ProcFileSystem.ThreadFile.syscall.isShown else { return true }
       let own = currentThread
       return ProcFileSystem.threads.contains { thread in
         let call = systemCall(of: thread).first ?? ""
         return thread != own && (call == "running" || sleeps.contains(call))
+          || ProcFileSystem.words(of: thread, in: .children).contains(where: isRunning)
       }
+    }
+
+    /// Whether a child process has not ended. One that has ended remains until its parent asks for its exit code.
+    private static func isRunning(_ process: String) -> Bool {
+      let state = TextFile.read("/proc/\(process)/stat")?.split(separator: ")").last
+      return state.map { !$0.hasPrefix(" Z") && !$0.hasPrefix(" X") } ?? false
     }
 
     /// Whether one of the threads runs, or is ready to.

@@ -55,7 +55,7 @@ import ClocksSupport
       CallTables.redirect(
         [
           nanosleep.entry, sleep.entry, ThreadRunLoops.stop.entry, perform.entry,
-          createThread.entry,
+          addObserver.entry, createThread.entry,
         ], knownIn: "libFoundation.so",
         and: [usleep.entry, run.entry, FoundationWaits.runLoop.entry],
         in: .users, together: false)
@@ -85,6 +85,18 @@ import ClocksSupport
         OutsideWork.ends()
         block()
       }
+      ThreadWaits.blockWasPassed(to: runLoop)
+    }
+
+    private typealias AddObserver =
+      @convention(c) (UnsafeRawPointer?, UnsafeRawPointer?, UnsafeRawPointer?) -> Void
+
+    /// `NotificationQueue` posts a notification in an observer, which it adds for that notification.
+    ///
+    /// So the run loop handles the observer before time moves, like a block.
+    private static let addObserver: Interposed<AddObserver> = Interposed("CFRunLoopAddObserver") {
+      runLoop, observer, mode in
+      addObserver.original(runLoop, observer, mode)
       ThreadWaits.blockWasPassed(to: runLoop)
     }
 

@@ -179,7 +179,7 @@ extension ThreadWaits {
     waits.wakeUp()
   }
 
-  /// Notes that a block was passed to a run loop. The thread runs it while its job counts as running.
+  /// Notes that a block, or an observer, was passed to a run loop. The thread runs it while its job counts as running.
   static func blockWasPassed(to runLoop: UnsafeRawPointer?) {
     MainRunLoop.passedBlocks.add(1, ordering: .sequentiallyConsistent)
     let waits = lock.withLock { all.last { $0.runLoop == runLoop } }

@@ -62,7 +62,9 @@ final class ThreadWaits: @unchecked Sendable {
 
   let work: Work
   let owner: any PausableOwner
-  /// The thread's run loop; `nil` for a block that has not waited, because Foundation would make one for its thread.
+  /// The thread's run loop; `nil` for a block, or a thread of the test, that has not waited.
+  ///
+  /// Foundation makes a run loop for a thread that asks for it, under a lock for which threads wait in loops.
   private(set) var runLoop: UnsafeRawPointer?
   let isMain: Bool
   private let isJobOnMain: Bool
@@ -99,7 +101,8 @@ final class ThreadWaits: @unchecked Sendable {
     pause = JobPause(isOfBlock: work == .testThread || work == .block)
     isMain = OutsideWork.isMain(thread)
     isJobOnMain = context.map { owner.isOnMain($0.pointee.number) } ?? false
-    let loop = work == .block && !isMain ? nil : MainRunLoop.ofThread
+    let mayNeedNone = work == .block || work == .testThread
+    let loop = mayNeedNone && !isMain ? nil : MainRunLoop.ofThread
     runLoop = loop
     let isWithin = work == .job || work == .block && isMain
     below = isWithin ? Self.lock.withLock { Self.all.last { $0.runLoop == loop } } : nil
