@@ -107,8 +107,8 @@ import Testing
   }
 
   /// The orders of both commands draw the same names.
-  @Test(.enabled(if: isTested)) func eachProcessOfAnOrderHasAFolderForTemporaryFiles() async throws
-  {
+  @Test(.unless(.suitesAreInRealTime), .enabled(if: isTested))
+  func eachProcessOfAnOrderHasAFolderForTemporaryFiles() async throws {
     try await withTemporaryPath { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       for _ in 0..<2 {

@@ -397,14 +397,19 @@ import Testing
     #expect(seconds.mapValues(Self.withoutReadings) == Self.seconds(of: tenths, order))
   }
 
+  private static let abandoned = [
+    ("EverywhereTests.EverywhereXCTAbandonedSamples", "xctest", 3),
+    ("EverywhereAbandonedSamples", "swift-testing", 1),
+  ]
+
   /// Time does not jump before threads that it wakes have continued, although no test waits for them any more.
-  @Test(.enabled(if: areThreadsShown), arguments: [true, false])
-  func timeWakesThreadsThatWereAbandoned(isXCTest: Bool) async throws {
+  @Test(.unless(.suitesAreInRealTime), .enabled(if: areThreadsShown), arguments: abandoned)
+  func timeWakesThreadsThatWereAbandoned(_ filter: String, library: String, count: Int) async throws
+  {
     let (records, child) = try await run(
-      isXCTest ? "EverywhereTests.EverywhereXCTAbandonedSamples" : "EverywhereAbandonedSamples",
-      library: isXCTest ? "xctest" : "swift-testing", ["CLOCKS_BLOCKED_AFTER": "0.5"])
+      filter, library: library, ["CLOCKS_BLOCKED_AFTER": "0.5"])
     #expect(child.exitCode == 0, "\(child.standardOutput)")
-    #expect(records.count == (isXCTest ? 3 : 1))
+    #expect(records.count == count)
     for record in records.values.joined() {
       #expect(record.passed == true && record.reasons?.isEmpty == false, "\(record)")
       #expect(record.virtualSeconds.map(Self.withoutReadings) == 0.2, "\(record)")
