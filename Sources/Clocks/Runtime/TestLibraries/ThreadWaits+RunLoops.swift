@@ -114,7 +114,7 @@ import Synchronization
       else { return false }
       if quietSlices < 12 { return true }
       return !quietSince.lasts(timeout)
-        && (RunLoopTimers.isAnyReal(for: owner) || MachineLoad.leavingOut { OutsideWork.isAnyBusy })
+        && (RunLoopTimers.isAnyReal(for: owner) || OutsideWork.isAnyBusy)
     }
 
     /// Runs the run loop until it is stopped, or has nothing to wait for.

@@ -86,7 +86,7 @@ enum IdleProcess {
         if !Self.tests.isEmpty { testBegins() }
         return
       }
-      scheduleCheck(after: MachineLoad.leavingOut { check(tests) })
+      scheduleCheck(after: check(tests))
     }
   }
 

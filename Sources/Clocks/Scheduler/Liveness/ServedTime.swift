@@ -153,7 +153,7 @@ struct MachineLoad {
   }
 
   #if !canImport(CRT) && !canImport(WASILibc)
-    /// The processor time that the process has used so far, without that of its checks. Called by the watchdog's thread.
+    /// The processor time that the process has used so far, without that of the watchdog, whose thread calls this.
     static var processorTime: UInt64 {
       let all = reading(of: CLOCK_PROCESS_CPUTIME_ID)
       var own = own.load(ordering: .relaxed)
@@ -163,17 +163,10 @@ struct MachineLoad {
       return all - min(all, own)
     }
 
-    /// The processor time of checks that are over.
+    /// The processor time that the watchdog has used in checks that are over.
     private static let own = Atomic<UInt64>(0)
     /// The processor time of the watchdog's thread when its check began; 0 if none is under way.
     private static let checkBegan = Atomic<UInt64>(0)
-
-    /// Runs a short check of the process. `processorTime` leaves out the processor time that it has used.
-    static func leavingOut<Result>(_ check: () -> Result) -> Result {
-      let before = reading(of: CLOCK_THREAD_CPUTIME_ID)
-      defer { own.add(reading(of: CLOCK_THREAD_CPUTIME_ID) - before, ordering: .relaxed) }
-      return check()
-    }
 
     /// Runs a check of the watchdog. `processorTime` leaves out the processor time that it uses.
     static func withoutCounting(_ check: () -> Void) {
@@ -192,7 +185,6 @@ struct MachineLoad {
     static var processorTime: UInt64 { 0 }
 
     static func withoutCounting(_ check: () -> Void) { check() }
-    static func leavingOut<Result>(_ check: () -> Result) -> Result { check() }
   #endif
 
   /// Whether something outside the process may make one of its threads continue, as far as that can be seen.
