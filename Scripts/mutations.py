@@ -523,7 +523,7 @@ guarantee(
     "A thread that was abandoned, and that virtual time wakes, continues before time jumps again",
     "ScopeStateTests|ProcFileSystemTests|EverywhereSampleTests",
     ("ScopeState.mayJump", "&& abandoned == 0", ""),
-    ("AutoAdvance.workIsAbandoned", "if jumpsAfter == nil { jumpsAfter = .milliseconds(3) }", ""),
+    ("AutoAdvance.blocksAreAbandoned", "if jumpsAfter == nil { jumpsAfter = Self.pauseForOutsideWork }", ""),
     ("AutoAdvance.patienceLeft", "if others.isAbandonedBlockRunning, patience > 0 { return patience - 1 }", ""),
     ("ThreadWaits.mayBeForRealWork", " || owner.hasAbandonedBlock", ""),
     ("OutsideWork.turnsIfAllWait", "isAbandoned && call.first != \"running\"", "false"),

@@ -141,7 +141,7 @@ package enum EverywhereSettings {
   /// It also differs between the test cases of one process whose arguments have the same text. The order in which they
   /// begin may differ in a replay.
   static func salt(for record: EverywhereRecord) -> UInt64 {
-    var mixer = Mixer(seed: record.hash &+ seed ^ Mixer.hash(String(record.number)))
+    var mixer = Mixer(seed: (record.hash &+ seed) ^ Mixer.hash(String(record.number)))
     return mixer.next()
   }
 

@@ -21,7 +21,7 @@ package final class EverywhereRecord: Sendable {
   private let lock = Lock(.leaf)
   nonisolated(unsafe) private var state = State()
 
-  /// How many test cases with the same name and arguments this process has run before.
+  /// How many test cases with the same name and the same text of arguments had begun in this process before.
   let number: UInt64
 
   /// Guards `counts`. Rank `leaf`.

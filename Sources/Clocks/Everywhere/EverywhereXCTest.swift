@@ -59,7 +59,7 @@ enum EverywhereXCTest {
     let isExplored = plan != .firstInFirstOut
     var options = Everywhere.options(isExplored: isExplored, for: record)
     // XCTest often waits for work outside the scope. The pause before each jump gives that work some real time.
-    options.jumpsAfter = .milliseconds(3)
+    options.jumpsAfter = AutoAdvance.pauseForOutsideWork
     let explorer = isExplored ? Explorer(ScheduleRun(plan)) : nil
     explorer?.run.salt = EverywhereSettings.salt(for: record)
     explorer?.stepLimit = Everywhere.mostSteps

@@ -35,7 +35,7 @@ extension DispatchedBlocks {
     private(set) var isTarget = false
     var isMain: Bool { identity.isMain }
     var isSuspended: Bool
-    /// What the queue's own blocks and `sync` calls stop.
+    /// The stops that come from the queue's own blocks and `sync` calls.
     private var ownStops = Stops()
     /// `ownStops`, and the stops that come from queues of which this one is a target.
     private(set) var stops = Stops()

@@ -61,8 +61,9 @@ struct Idleness: ~Copyable {
   /// The scopes within the test that are not idle. They run by themselves, so the test is not idle before they are.
   var busyScopes = BusyScopes()
 
-  /// Whether no job runs or is ready, no external work, scope within or report is outstanding, and no task is
-  /// unverified.
+  /// Whether no job runs or is ready, no task is unverified, and nothing is outstanding.
+  ///
+  /// External work, a scope within the test and the report of an absence may be outstanding.
   var isIdle: Bool { isQuiet && !externalTasks.mustVerify }
 
   /// Whether `askWhetherIdle` was called while tasks were unverified, so that these have to be checked.

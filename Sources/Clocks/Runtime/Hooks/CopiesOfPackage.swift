@@ -74,7 +74,9 @@ package enum OwnCopy {
   /// Whether this copy was loaded while the process ran, as by `dlopen`.
   ///
   /// Then the process may have other threads, and dictionaries that need its hash seeds. So this copy does not prepare
-  /// the process for tests. A library that is loaded with the program is in the program's scope before its initializers run. One that `dlopen`
+  /// the process for tests.
+  ///
+  /// A library that is loaded with the program is in the program's scope before its initializers run. One that `dlopen`
   /// loads comes into that scope later, or never.
   package static let isLoadedLate: Bool = {
     #if os(Linux) && canImport(Glibc) && _pointerBitWidth(_64)

@@ -60,7 +60,11 @@ extension Scheduler {
     change { state in
       state.idleness.absenceWasReported()
       state.scope?.mustSetAlarm = true
-      if state.scope?.scope.options.isUnedited == true { state.scope?.pace.workIsAbandoned() }
+      if let scope = state.scope, scope.scope.options.isUnedited,
+        state.idleness.dispatchedBlocks.abandoned > 0
+      {
+        scope.pace.blocksAreAbandoned()
+      }
     }
   }
 }

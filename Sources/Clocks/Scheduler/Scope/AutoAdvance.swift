@@ -85,11 +85,15 @@ struct AutoAdvance: ~Copyable {
     return jumpsAfter == nil && !isTestAroundRunning
   }
 
-  /// Notes that work was abandoned in an unedited suite.
+  /// The pause before each jump, in an unedited suite, that gives work outside the scope some real time. A guess.
+  static let pauseForOutsideWork = Duration.milliseconds(3)
+
+  /// Notes that blocks were abandoned in an unedited suite.
   ///
-  /// Time may wake a thread that was abandoned. So until it ends, each jump waits for a pause.
-  mutating func workIsAbandoned() {
-    if jumpsAfter == nil { jumpsAfter = .milliseconds(3) }
+  /// Time may wake the thread of such a block. So from now on, each jump may have to wait for a pause
+  /// (`ScopeState.mayJump`).
+  mutating func blocksAreAbandoned() {
+    if jumpsAfter == nil { jumpsAfter = Self.pauseForOutsideWork }
   }
 
   /// Notes that something happens, which makes the alarm void.

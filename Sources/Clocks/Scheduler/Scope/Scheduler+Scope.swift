@@ -280,7 +280,8 @@ extension Scheduler {
     let isThreadAwaited = isThreadAwaitedInTest
     var others = AutoAdvance.Others(
       areBusy: !isThreadAwaited && Scheduler.isAnyBusy, awaitThread: isThreadAwaited,
-      isAbandonedBlockRunning: OutsideWork.isAnyRunning(abandonedThreads))
+      isAbandonedBlockRunning: scope?.options.isUnedited == true
+        && OutsideWork.isAnyRunning(abandonedThreads))
     if let parent {
       others.progressAround = sequence(first: parent, next: \.parent).reduce(0) { sum, scheduler in
         sum &+ scheduler.change { $0.activity.count }

@@ -138,7 +138,7 @@ final class ScopeState {
   var movesTime: Bool { pace.autoAdvance && body.isRunning }
 
   /// - Parameter abandoned: The number of abandoned blocks, which may continue because time has moved.
-  func mayJump(beside abandoned: Int = 0) -> Bool {
+  func mayJump(beside abandoned: Int) -> Bool {
     guard pace.mayPass, body.isRunning else { return false }
     if pace.isPauseOver { return true }
     return scope.options.isUnedited && ThreadWaits.areSeen && !OutsideWork.isPossible
@@ -188,6 +188,7 @@ final class ScopeState {
     guard let reason = alarmReason(isAwaited: isAwaited) else { return nil }
     let patience =
       switch reason {
+      // Without a test around the scope, only an abandoned block that runs prolongs the pause.
       case .pause: pace.testAround == nil ? 20 : 10
       case .stuck: 12
       case .held: 2

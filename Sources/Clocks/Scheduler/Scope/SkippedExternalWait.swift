@@ -2,7 +2,7 @@
 ///
 /// The scheduler cannot see such work, so the scope counts as idle and time jumps. The jump is noticed when something
 /// outside the test makes a task ready, and this task has not run since the jump. If the task was cancelled meanwhile,
-/// that is noted as a possible cause.
+/// the cancellation is noted as a possible cause.
 struct SkippedExternalWait {
   struct Jump: Sendable, Equatable {
     var start: Duration

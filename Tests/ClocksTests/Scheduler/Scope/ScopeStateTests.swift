@@ -44,7 +44,7 @@ import Testing
     let scope = scope()
     _ = scope.body.end()
     #expect(scope.setAlarm(isAwaited: true) == nil)
-    #expect(!scope.mayJump())
+    #expect(!scope.mayJump(beside: 0))
     #expect(!scope.movesTime)
     #expect(scope.ran(for: .seconds(600)) == nil)
     #expect(scope.body.problem == nil)
@@ -108,14 +108,14 @@ import Testing
       alarm = next
     }
     #expect(scope.body.problem == nil)
-    #expect(!scope.mayJump())
+    #expect(!scope.mayJump(beside: 0))
   }
 
   /// In an unedited suite. The patience ends, because the block may loop.
   @Test func aBlockThatWasAbandonedIsWaitedForWhileItRuns() throws {
     let scope = scope()
     #expect(scope.mayJump(beside: 1))
-    scope.pace.workIsAbandoned()
+    scope.pace.blocksAreAbandoned()
     #expect(!scope.mayJump(beside: 1))
     var alarm = try #require(scope.setAlarm(isAwaited: true))
     for _ in 0..<20 {
@@ -146,7 +146,7 @@ import Testing
     test.canRun.store(true, ordering: .relaxed)
     scope.pace.testAround = test
     scope.pace.checkTestAround()
-    #expect(!scope.mayJump())
+    #expect(!scope.mayJump(beside: 0))
     var alarm = try #require(scope.setAlarm(isAwaited: true))
     #expect(alarm == .init(number: 1, duration: .seconds(1)))
     for others in [
@@ -160,10 +160,10 @@ import Testing
       }
       alarm = next
     }
-    #expect(!scope.mayJump())
+    #expect(!scope.mayJump(beside: 0))
     test.canRun.store(false, ordering: .relaxed)
     scope.pace.checkTestAround()
-    #expect(scope.mayJump())
+    #expect(scope.mayJump(beside: 0))
   }
 
   @Test func theTestAroundIsWaitedForThoughItStartsDuringThePause() throws {
@@ -182,7 +182,7 @@ import Testing
       Issue.record("it has not waited for the test around it")
       return
     }
-    #expect(!scope.mayJump())
+    #expect(!scope.mayJump(beside: 0))
   }
 
   /// Such a test probably polls. Time waits for it again once it has had nothing to run.
@@ -203,11 +203,11 @@ import Testing
       if next.duration == .seconds(1) { seconds += 1 }
     }
     #expect(seconds == 11)
-    #expect(scope.mayJump())
+    #expect(scope.mayJump(beside: 0))
     scope.pace.somethingHappens()
-    #expect(scope.mayJump())
+    #expect(scope.mayJump(beside: 0))
     scope.pace.ignoresTestAround = false
-    #expect(!scope.mayJump())
+    #expect(!scope.mayJump(beside: 0))
   }
 
   @Test(arguments: [
@@ -222,9 +222,9 @@ import Testing
     scope.pace.checkTestAround()
     let alarm = try #require(scope.setAlarm(isAwaited: true))
     #expect(scope.alarmRings(alarm.number, others) == nil)
-    #expect(scope.mayJump())
+    #expect(scope.mayJump(beside: 0))
     scope.pace.somethingHappens()
-    #expect(!scope.mayJump())
+    #expect(!scope.mayJump(beside: 0))
   }
 
   @Test func aScopeThatWasHeldSinceIsNotStuck() throws {
@@ -308,14 +308,14 @@ import Testing
     let pause = try #require(scope.setAlarm(isAwaited: true))
     scope.pace.somethingHappens()
     _ = scope.alarmRings(pause.number, AutoAdvance.Others())
-    #expect(!scope.mayJump())
+    #expect(!scope.mayJump(beside: 0))
     let next = try #require(scope.setAlarm(isAwaited: true))
     _ = scope.alarmRings(pause.number, AutoAdvance.Others())
-    #expect(!scope.mayJump())
+    #expect(!scope.mayJump(beside: 0))
     _ = scope.alarmRings(next.number, AutoAdvance.Others())
-    #expect(scope.mayJump())
+    #expect(scope.mayJump(beside: 0))
     scope.pace.somethingHappens()
-    #expect(!scope.mayJump())
+    #expect(!scope.mayJump(beside: 0))
   }
 
   // MARK: - Running
